@@ -11,6 +11,7 @@ import type { User } from "../harness/resources.ts";
 import { WITHOUT_PROVIDER } from "../harness/sso-requests.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { type Server, startServer } from "../harness.ts";
+import { newKey } from "../peers/issuer.ts";
 import { ENDPOINTS, type Endpoint } from "../spec/endpoints.ts";
 
 const V1 = "/api/v1";
@@ -43,6 +44,7 @@ before(async () => {
 	await fillAccount(owner);
 	await fillRealms(owner);
 	await fillMachines(owner);
+	await fillTrusts();
 });
 after(async () => {
 	await server.close();
@@ -91,6 +93,28 @@ async function fillMachines({ token }: Person): Promise<void> {
 	await fewAtOnce(numbers(PAGE), async () => {
 		ok(await world.api.post(`${path(0)}/tokens`, { name: NAME, ttl: "1h" }, { token }), 201);
 	});
+}
+
+/** As many trusts as a machine may have, each as large as it may be, where its keys are given. */
+const TRUSTS = 20;
+const TRUST_PATH = () => `${V1}/realms/${world.slug}/machines/${longMachine(0)}/trusts`;
+const setTrust =
+	(at: number): Full =>
+	() => ({
+		path: `${TRUST_PATH()}/${`t${at}`.padEnd(64, "x")}`,
+		body: {
+			issuer: `https://id.example.com/${"i".repeat(480)}`,
+			audience: "a".repeat(255),
+			claims: { sub: CONTROL.repeat(670) },
+			jwks: { keys: [{ ...newKey("ES256", "large").jwk, more: "m".repeat(15 * KIB) }] },
+		},
+	});
+
+async function fillTrusts(): Promise<void> {
+	for (const at of numbers(TRUSTS)) {
+		const { path, body } = await setTrust(at)();
+		ok(await world.api.send("PUT", path, { token: world.people.owner.token, raw: JSON.stringify(body) }));
+	}
 }
 
 const longMachine = (at: number) => `m${at}`.padEnd(64, "x");
@@ -189,6 +213,9 @@ const FULLEST: Readonly<Record<string, Full>> = {
 	[`GET ${V1}/realms/{slug}/machines/{name}/tokens`]: () => ({
 		path: `${V1}/realms/${world.slug}/machines/${longMachine(0)}/tokens?${page}`,
 	}),
+	[`GET ${V1}/realms/{slug}/machines/{name}/trusts`]: () => ({ path: `${TRUST_PATH()}?${page}` }),
+	[`PUT ${V1}/realms/{slug}/machines/{name}/trusts/{trust}`]: setTrust(0),
+	[`GET ${V1}/realms/{slug}/machines/{name}/trusts/{trust}`]: async () => ({ path: (await setTrust(0)()).path }),
 	[`GET ${V1}/auth/providers/{name}`]: () => afterSetting(setProvider),
 	[`PUT ${V1}/auth/providers/{name}`]: setProvider,
 	[`GET ${V1}/engines/{type}/config`]: () => afterSetting(setConfig),
@@ -237,8 +264,8 @@ for (const endpoint of ENDPOINTS) {
 			assert.ok(bytes <= kib * KIB, `${bytes} bytes`);
 			assert.ok(!isChunked, "it is not made piece by piece");
 		}
-		// The server keeps no more versions of one secret.
-		if (form === "page") assert.equal(rowsOf(answer), name.endsWith("/versions") ? 20 : PAGE);
+		// The server keeps no more versions of one secret, and no more trusts of one machine.
+		if (form === "page") assert.equal(rowsOf(answer), /\/(versions|trusts)$/.test(name) ? 20 : PAGE);
 	});
 }
 

@@ -61,6 +61,24 @@ export interface MachineToken {
 	readonly token: string;
 }
 
+/** Design: §15. Lists go without `jwks` and `ca_cert`. */
+export interface Trust {
+	readonly id: string;
+	readonly name: string;
+	readonly type: string;
+	readonly issuer: string | null;
+	readonly trust_domain: string | null;
+	readonly audience: string;
+	readonly claims: Readonly<Record<string, string | boolean | number>>;
+	readonly max_ttl: string;
+	readonly single_use: boolean;
+	readonly keys_host: string | null;
+	readonly created_by: string;
+	readonly created_at: string;
+	readonly jwks: { readonly keys: readonly object[] } | null;
+	readonly ca_cert: string | null;
+}
+
 /** Spec: API › Realms. */
 export interface Realm {
 	readonly id: string;

@@ -24,6 +24,8 @@ interface Options {
 	bindings?: true;
 }
 
+const VALIDATE = "POST /api/v1/realms/{slug}/engines/{type}/validate";
+
 /** Every route that changes something, and the basis of its decision. A new route without a row fails below. Design: §13 */
 const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/auth/logout", "own", { sessionOnly: true }],
@@ -59,6 +61,8 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["DELETE /api/v1/realms/{slug}/machines/{name}", "admin", { sessionOnly: true }],
 	["POST /api/v1/realms/{slug}/machines/{name}/tokens", "admin", { sessionOnly: true }],
 	["DELETE /api/v1/realms/{slug}/machines/{name}/tokens/{id}", "admin", { sessionOnly: true }],
+	["PUT /api/v1/realms/{slug}/machines/{name}/trusts/{trust}", "admin", { sessionOnly: true }],
+	["DELETE /api/v1/realms/{slug}/machines/{name}/trusts/{trust}", "admin", { sessionOnly: true }],
 	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer"],
 	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer", { engine: "pki", body: { common_name: "app" } }],
 	[
@@ -66,12 +70,8 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 		"viewer",
 		{ engine: "totp", body: { issuer: "Acme", account: "ada" } },
 	],
-	["POST /api/v1/realms/{slug}/engines/{type}/validate", "viewer"],
-	[
-		"POST /api/v1/realms/{slug}/engines/{type}/validate",
-		"viewer",
-		{ engine: "totp", body: { secret: "JBSWY3DPEHPK3PXP", code: "000000" } },
-	],
+	[VALIDATE, "viewer"],
+	[VALIDATE, "viewer", { engine: "totp", body: { secret: "JBSWY3DPEHPK3PXP", code: "000000" } }],
 	["PUT /api/v1/engines/{type}/config", "instance"],
 	["DELETE /api/v1/engines/{type}/config", "instance"],
 	["PUT /api/v1/realms/{slug}/engines/{type}/config", "instance", { inRealm: true }],
@@ -88,6 +88,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 const BESIDE: Readonly<Record<string, string>> = {
 	"POST /api/v1/auth/register": "nobody is signed in; where the instance admin must be, the test below says so",
 	"POST /api/v1/auth/login": "opens a session for a person who has just proved who they are",
+	"POST /api/v1/auth/jwt": "gives a token to a machine that a JWT has just proved",
 	"POST /api/v1/auth/reset": "sets a password for a person who has a code",
 	"POST /api/v1/auth/sso/token": "opens a session for a person who has just proved who they are",
 	"POST /api/v1/auth/saml/{provider}/acs": "opens a session for a person who has just proved who they are",

@@ -55,6 +55,7 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/auth/register", 201, "public", "any", "public", FEW],
 	["POST /api/v1/auth/login", 200, "public", "any", "public", FEW],
 	["POST /api/v1/auth/reset", 200, "public", "any", "public", FEW],
+	["POST /api/v1/auth/jwt", 200, "public", "any", "public", FEW],
 	["GET /api/v1/auth/providers", 200, "public", "any", "public", FEW],
 
 	["GET /api/v1/auth/oidc/{provider}/login", 302, "public", "any", "public", FEW],
@@ -130,6 +131,10 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/realms/{slug}/machines/{name}/tokens", 201, "admin", "session", "realm", FEW],
 	["GET /api/v1/realms/{slug}/machines/{name}/tokens", 200, "admin", "read", "realm", ["page", 224]],
 	["DELETE /api/v1/realms/{slug}/machines/{name}/tokens/{id}", 200, "admin", "session", "realm", FEW],
+	["PUT /api/v1/realms/{slug}/machines/{name}/trusts/{trust}", 200, "admin", "session", "realm", 128],
+	["GET /api/v1/realms/{slug}/machines/{name}/trusts", 200, "admin", "read", "realm", ["page", 192]],
+	["GET /api/v1/realms/{slug}/machines/{name}/trusts/{trust}", 200, "admin", "read", "realm", 128],
+	["DELETE /api/v1/realms/{slug}/machines/{name}/trusts/{trust}", 200, "admin", "session", "realm", FEW],
 
 	["GET /api/v1/engines", 200, "user", "any", "anywhere", 256],
 	["POST /api/v1/realms/{slug}/engines/{type}/generate", 200, "viewer", "read", "engine", AS_ENGINE],

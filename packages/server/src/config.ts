@@ -29,6 +29,11 @@ const Flag = v.union([
 	),
 ]);
 
+/** Tells whether a text is a host, with or without a port, as it stands in an address. */
+function isHost(text: string): boolean {
+	return /^(\[[0-9a-fA-F:]+\]|[\w.-]+)(:\d{1,5})?$/.test(text);
+}
+
 /** Makes the schema of a whole number from `least` to `most`. */
 function whole(least: number, most: number) {
 	const range = v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
@@ -59,6 +64,13 @@ const SETTINGS = {
 	"secrets.enforce_expiry": [Flag, "true or false"],
 	"backup.directory": [v.pipe(v.string(), v.minLength(1)), "a path"],
 	"backup.keep": whole(1, 1000),
+	"trusts.private_issuers": [
+		v.pipe(
+			Strings,
+			v.check((hosts) => hosts.every(isHost)),
+		),
+		"a list of hosts, each with or without a port, such as k8s.lan:6443",
+	],
 	"limits.connections": whole(16, 16_384),
 	"limits.realm_bytes": whole(1, 2 ** 40),
 	"limits.realms_per_account": whole(1, 1_000_000),
@@ -90,6 +102,8 @@ export interface Config {
 	enforce_expiry: boolean;
 	/** Folder of the backups, and how many it keeps. */
 	backup: { directory: string; keep: number };
+	/** Hosts of issuers of JWTs that may have private addresses. Design: §15 */
+	trusts: { private_issuers: string[] };
 	/** Concurrent connections; bytes per realm and realms per account, unless the instance admin gave the account its own limits. Design: §13. */
 	limits: { connections: number; realm_bytes: number; realms_per_account: number };
 	/** Variables for engines. */
@@ -133,6 +147,7 @@ export function readConfig(env: Record<string, string | undefined>, cwd: string)
 		trusted_proxies: given.trusted_proxies ?? [],
 		enforce_expiry: given["secrets.enforce_expiry"] ?? false,
 		backup: { directory: path(given["backup.directory"] ?? `${data_dir}/backups`), keep: given["backup.keep"] ?? 7 },
+		trusts: { private_issuers: (given["trusts.private_issuers"] ?? []).map((host) => host.toLowerCase()) },
 		limits: {
 			connections: given["limits.connections"] ?? 2048,
 			realm_bytes: given["limits.realm_bytes"] ?? 64 * 1024 * 1024,

@@ -22,6 +22,12 @@ interface LogFields {
 	engine?: string;
 	/** Name of an identity provider. */
 	provider?: string;
+	/** Name of a machine account, and of its trust. */
+	machine?: string;
+	trust?: string;
+	/** Why a JWT was refused, and the claim that differs as the trust names it. */
+	reason?: string;
+	place?: string;
 	fingerprint?: string;
 	count?: number;
 	/** Last event of a checkpoint. */

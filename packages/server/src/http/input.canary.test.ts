@@ -76,6 +76,16 @@ const GOOD: Record<string, unknown> = {
 	from: "staging",
 	to: "prod",
 	secrets: [{ key: "DB_URL", from_version: 1, to_version: null }],
+	issuer: "https://id.example.com",
+	trust_domain: "prod.example.com",
+	audience: "https://svc.example.com",
+	claims: { sub: "deploy", protected: true, runner_id: 7 },
+	max_ttl: "1h",
+	single_use: true,
+	jwks: { keys: [{ kty: "OKP", crv: "Ed25519", x: "x" }] },
+	ca_cert: "-----BEGIN CERTIFICATE-----",
+	machine: "deploy",
+	jwt: "e30.e30.e30",
 };
 
 /** Texts of the maximum body size, each costly to one kind of check: maximum runs of marks, characters that expand, lists. */
@@ -103,7 +113,10 @@ function fieldsOf(route: Route, part: "body" | "query"): string[] {
 }
 
 /** Valid values of fields that mean something else in the body of one route. */
-const GOOD_THERE: Readonly<Record<string, object>> = { "POST /api/v1/auth/tokens": { purpose: "backup" } };
+const GOOD_THERE: Readonly<Record<string, object>> = {
+	"POST /api/v1/auth/tokens": { purpose: "backup" },
+	"PUT /api/v1/realms/{slug}/machines/{name}/trusts/{trust}": { type: "github" },
+};
 
 /** A query's values are always strings. */
 function goodFor({ method, path }: Route, part: "body" | "query", fields: readonly string[]): Record<string, unknown> {

@@ -7,7 +7,8 @@ const TAGS: Readonly<Record<string, string>> = {
 	secrets: "Secrets of a realm, per environment, with their versions.",
 	encrypt: "Encryption of a value with the key of a realm, for values that are kept elsewhere.",
 	policy: "Roles, and who has which one in a realm.",
-	machines: "Machine accounts of a realm, and their tokens: for programs that belong to no person.",
+	machines:
+		"Machine accounts of a realm, their tokens, and the issuers whose JWTs they trust: for programs that belong to no person.",
 	engines: "Engines: what makes credentials that end by themselves, and their configurations.",
 	leases: "Leases: the credentials that engines have made, until they are gone.",
 	eso: "Endpoints for a cluster's secret operator.",
@@ -22,7 +23,7 @@ const NOUN_OF: Readonly<Record<string, string>> = {
 	...{ users: "accounts", revoke: "accounts", invitations: "accounts", "openapi.json": "server" },
 	...{ health: "server", metrics: "server", doctor: "server" },
 	...{ diff: "secrets", promote: "secrets", restore: "realms", leave: "policy" },
-	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },
+	...{ "auth/tokens": "tokens", "auth/jwt": "machines", "auth/register": "accounts", "auth/login": "accounts" },
 	...{
 		"auth/whoami": "accounts",
 		"auth/logout": "accounts",

@@ -9,6 +9,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	type: ["Type of the engine, as in the list of engines", "keyvalue"],
 	provider: ["Name of the provider", "corp"],
 	name: ["Name, as in the list"],
+	trust: ["Name of the trust, as in the list", "github"],
 	limit: ["Rows per page, from 1 to 100"],
 	cursor: ["next_cursor of the previous page; absent for the first page"],
 	include_total: ["Adds total, the number of all rows, to pagination"],

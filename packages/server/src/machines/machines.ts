@@ -1,13 +1,13 @@
 import { DurationError, parseDuration } from "@svc/protocol";
 import { eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
-import { AppError, LimitReached } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { type AccessNeeds, authorize, requireSession } from "../policy/authorize.ts";
-import { MANAGING, realmNotFound } from "../policy/decide.ts";
-import { type Actor, type Capability, ROLES, type Scope } from "../policy/model.ts";
-import type { RealmAccess } from "../realms/model.ts";
+import type { AccessNeeds } from "../policy/authorize.ts";
+import { realmNotFound } from "../policy/decide.ts";
+import type { Actor, Scope } from "../policy/model.ts";
 import type { System } from "../system.ts";
+import { findMachine, lookAtMachines, manageMachines, requireRoleOf, tooMany } from "./manage.ts";
 import {
 	isMachineName,
 	MACHINE_NAME_RULE,
@@ -48,9 +48,9 @@ export async function setMachine(
 	name: string,
 	input: MachineInput,
 ): Promise<Machine> {
-	const realm = await manage(needs, actor, slug);
+	const realm = await manageMachines(needs, actor, slug);
 	if (!isMachineName(name)) throw new AppError("validation_failed", MACHINE_NAME_RULE);
-	for (const capability of capabilitiesOf(input.role)) await authorize(needs, actor, slug, { capability });
+	await requireRoleOf(needs, actor, slug, input.role);
 	if (input.engines?.every(needs.hasRole) === false)
 		throw new AppError("validation_failed", "engines names a role that does not exist");
 	const now = needs.system.now();
@@ -75,38 +75,10 @@ export async function setMachine(
 	return (await needs.store.machines.byName(realm.id, name)) ?? machine;
 }
 
-/** Capabilities of a role that a machine can have: none manages anything. */
-function capabilitiesOf(role: Machine["role"]): Capability[] {
-	return ROLES[role].filter((capability) => !MANAGING.has(capability));
-}
-
-function tooMany(limit: string, whose: string, what: string, max: number, verb: string): AppError {
-	const message = `${whose} has reached its limit of ${what} (${limit}, ${max}): end one first with \`svc machine ${verb}\``;
-	return new LimitReached(limit, message);
-}
-
-/** Requires a session of somebody who manages the realm's policy. A token changes no machine: a stolen one must not outlive its end. */
-async function manage(needs: MachineNeeds, actor: Actor, slug: string): Promise<RealmAccess> {
-	const realm = await authorize(needs, actor, slug, { capability: "policy:manage", scope: "any" });
-	requireSession(actor, "change machines");
-	return realm;
-}
-
 /** Reads a machine. @throws AppError not_found, forbidden, insufficient_scope. Design: §15 */
 export async function getMachine(needs: MachineNeeds, actor: Actor, slug: string, name: string): Promise<Machine> {
-	const realm = await look(needs, actor, slug);
-	return find(needs, realm, name);
-}
-
-function look(needs: MachineNeeds, actor: Actor, slug: string): Promise<RealmAccess> {
-	return authorize(needs, actor, slug, { capability: "policy:manage", scope: "read" });
-}
-
-async function find(needs: MachineNeeds, realm: RealmAccess, name: string): Promise<Machine> {
-	const machine = await needs.store.machines.byName(realm.id, name);
-	if (machine === undefined)
-		throw new AppError("not_found", "machine not found: `svc machine list` shows those of the realm");
-	return machine;
+	const realm = await lookAtMachines(needs, actor, slug);
+	return findMachine(needs, realm, name);
 }
 
 /** Reads one page of a realm's machines. @throws AppError not_found, forbidden, insufficient_scope. Design: §15 */
@@ -116,7 +88,7 @@ export async function listMachines(
 	slug: string,
 	page: PageRequest,
 ): Promise<{ rows: Machine[]; pagination: Pagination }> {
-	const realm = await look(needs, actor, slug);
+	const realm = await lookAtMachines(needs, actor, slug);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `machines ${realm.id}`,
 		read: (after, limit) => needs.store.machines.list(realm.id, after ?? "", limit),
@@ -127,8 +99,8 @@ export async function listMachines(
 
 /** Deletes a machine; its tokens end with it. @throws AppError not_found, forbidden, insufficient_scope, unsupported_operation. Design: §15 */
 export async function deleteMachine(needs: MachineNeeds, actor: Actor, slug: string, name: string): Promise<void> {
-	const realm = await manage(needs, actor, slug);
-	const { id } = await find(needs, realm, name);
+	const realm = await manageMachines(needs, actor, slug);
+	const { id } = await findMachine(needs, realm, name);
 	const event = eventBy(actor, needs.system.now(), "machine.deleted", realm, { machine_id: id, name });
 	if (!(await needs.store.machines.remove({ realm_id: realm.id, name }, event)))
 		throw new AppError("not_found", "machine not found: it has just been deleted");
@@ -146,9 +118,9 @@ export async function createMachineToken(
 	place: { slug: string; name: string },
 	input: { name: string; ttl: string },
 ): Promise<MachineToken & { token: string }> {
-	const realm = await manage(needs, actor, place.slug);
-	const machine = await find(needs, realm, place.name);
-	for (const capability of capabilitiesOf(machine.role)) await authorize(needs, actor, place.slug, { capability });
+	const realm = await manageMachines(needs, actor, place.slug);
+	const machine = await findMachine(needs, realm, place.name);
+	await requireRoleOf(needs, actor, place.slug, machine.role);
 	const life_ms = lifeOf(input.ttl);
 	const now = needs.system.now();
 	const { token, prefix, digest } = makeToken(needs.system.randomBytes);
@@ -197,7 +169,7 @@ export async function listMachineTokens(
 	place: { slug: string; name: string },
 	page: PageRequest,
 ): Promise<{ rows: MachineToken[]; pagination: Pagination }> {
-	const { id } = await find(needs, await look(needs, actor, place.slug), place.name);
+	const { id } = await findMachine(needs, await lookAtMachines(needs, actor, place.slug), place.name);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `machine tokens ${id}`,
 		read: (after, limit) => needs.store.machines.tokens(id, after ?? "", limit),
@@ -212,8 +184,8 @@ export async function revokeMachineToken(
 	actor: Actor,
 	place: { slug: string; name: string; id: string },
 ): Promise<void> {
-	const realm = await manage(needs, actor, place.slug);
-	const machine = await find(needs, realm, place.name);
+	const realm = await manageMachines(needs, actor, place.slug);
+	const machine = await findMachine(needs, realm, place.name);
 	const facts = { token_revoked: place.id, machine_id: machine.id, name: machine.name };
 	const event = eventBy(actor, needs.system.now(), "machine.token.revoked", realm, facts);
 	if (!(await needs.store.machines.revokeToken({ machine_id: machine.id, id: place.id }, event)))

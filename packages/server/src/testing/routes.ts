@@ -18,6 +18,7 @@ import { revocationRoutes } from "../revocation/routes.ts";
 import { secretRoutes } from "../secrets/routes.ts";
 import { ssoRoutes } from "../sso/routes.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
+import { trustRoutes } from "../trusts/routes.ts";
 
 /** Lists every declared route of the server. Their handlers do not work. */
 export function allRoutes(): Route[] {
@@ -33,6 +34,7 @@ export function allRoutes(): Route[] {
 		...secretRoutes(nothing),
 		...policyRoutes(nothing),
 		...machineRoutes(nothing),
+		...trustRoutes(nothing),
 		...engineRoutes(nothing),
 		...leaseRoutes(nothing),
 		...revocationRoutes(nothing),

@@ -181,6 +181,16 @@ export const SETTINGS: Setting[] = [
 		unset: 7,
 	},
 	{
+		name: "trusts.private_issuers",
+		variable: "SVC_TRUSTS_PRIVATE_ISSUERS",
+		file: '["K8s.lan:6443", "[::1]"]',
+		fromFile: ["k8s.lan:6443", "[::1]"],
+		text: "127.0.0.1, k8s.lan",
+		fromText: ["127.0.0.1", "k8s.lan"],
+		read: (c) => c.trusts.private_issuers,
+		unset: [],
+	},
+	{
 		name: "limits.connections",
 		variable: "SVC_LIMITS_CONNECTIONS",
 		file: "16",

@@ -6,6 +6,7 @@ import { isIP, type LookupFunction, type Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { JsonError, parseJson } from "@svc/protocol";
 import { isPrivateAddress } from "./private-addresses.ts";
+import type { JwtReason } from "./refusal.ts";
 
 /** Seconds for one fetch of an issuer's keys, both documents together. Design: §15 */
 export const TIMEOUT_S = 5;
@@ -16,6 +17,8 @@ const MAX_BYTES = 65_536;
 /** An issuer's document that could not be fetched. The message is for the trust's owner, and contains nothing that was received. */
 export class IssuerUnavailable extends Error {
 	override readonly name = "IssuerUnavailable";
+	/** Reason of the JWTs that are refused meanwhile. */
+	readonly reason: JwtReason = "keys_unavailable";
 }
 
 /** How documents are fetched. */

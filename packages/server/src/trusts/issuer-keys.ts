@@ -161,6 +161,8 @@ async function fetchKeys(
 
 /** An issuer whose keys are at another host than when the trust was made. */
 class KeysMoved extends IssuerUnavailable {
+	override readonly reason = "keys_moved";
+
 	constructor() {
 		super(`${DISCOVERY} names another host for the keys than when the trust was made: make the trust again`);
 	}

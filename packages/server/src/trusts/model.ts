@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
+import * as v from "valibot";
 import type { AuditEvent, EventData } from "../audit/model.ts";
 import type { MachineToken } from "../machines/model.ts";
-import { read, write } from "../operation.ts";
+import { atMost, errorMessage, PlainText, RequiredText } from "../messages.ts";
+import { type Port, read, write } from "../operation.ts";
 
 /** Trusts of one machine. Design: §13 */
 export const MAX_TRUSTS = 20;
@@ -9,8 +11,37 @@ export const MAX_TRUSTS = 20;
 /** Used JWTs that are remembered for one realm. Design: §13 */
 export const MAX_USED = 50_000;
 
+/** The longest life of a token that a trust gives, in milliseconds. Design: §15 */
+export const MAX_TTL_MS = 60 * 60_000;
+
 /** Platforms whose claims the server knows; `oidc` is any other. Design: §15 */
-export type TrustType = "github" | "gitlab" | "kubernetes" | "oidc";
+const TRUST_TYPES = ["github", "gitlab", "kubernetes", "oidc"] as const;
+
+export type TrustType = (typeof TRUST_TYPES)[number];
+
+const TYPE = errorMessage("validation_failed", "type must be github, gitlab, kubernetes or oidc");
+const WHOLE = errorMessage("validation_failed", "a number in claims must be whole, and exact in JSON");
+const CLAIM = errorMessage("validation_failed", "each of claims must be a text, true, false or a whole number");
+const ClaimValue = v.union(
+	[v.pipe(PlainText, atMost(1024, "a claim")), v.boolean(), v.pipe(v.number(), v.safeInteger(WHOLE))],
+	CLAIM,
+);
+
+/** A trust as a request sets it. Design: §15 */
+export const SetTrust = v.object({
+	type: v.nullish(v.picklist(TRUST_TYPES, TYPE), null),
+	issuer: v.nullish(v.pipe(RequiredText, atMost(512, "issuer")), null),
+	trust_domain: v.nullish(v.pipe(RequiredText, atMost(255, "trust_domain")), null),
+	audience: v.pipe(RequiredText, atMost(255, "audience")),
+	claims: v.record(v.string(), ClaimValue),
+	max_ttl: v.nullish(RequiredText, "1h"),
+	single_use: v.nullish(v.boolean(), null),
+	jwks: v.nullish(v.object({ keys: v.array(v.record(v.string(), v.unknown())) }), null),
+	ca_cert: v.nullish(v.pipe(RequiredText, atMost(16_384, "ca_cert")), null),
+});
+
+/** Design: §15. */
+export const ExchangeJwt = v.object({ realm: RequiredText, machine: RequiredText, jwt: RequiredText });
 
 /** A machine's trust in the JWTs of an issuer. It is never changed: another one takes its name. */
 export interface Trust {
@@ -84,3 +115,6 @@ export const trustOperations = {
 	/** Forgets used JWTs that ended before the instant. */
 	forgetUsed: write<(ended_before: string) => number>({ forgets: [] }),
 };
+
+/** The store's part for trusts. */
+export type TrustStore = Port<typeof trustOperations>;

@@ -22,6 +22,8 @@ export type JwtReason =
 	| "claim"
 	/** It was used before. */
 	| "replay"
+	/** Too many used JWTs are remembered for the realm, or the machine has too many tokens. */
+	| "limit"
 	/** The realm has no such machine, or it is not to be used. */
 	| "machine";
 

@@ -52,6 +52,8 @@ import { ssoRoutes } from "../sso/routes.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
+import { createIssuerKeys } from "../trusts/issuer-keys.ts";
+import { trustRoutes } from "../trusts/routes.ts";
 import type { wireBackups } from "./backups.ts";
 import { wireDoctor } from "./doctor.ts";
 import type { Engines } from "./engines.ts";
@@ -89,7 +91,7 @@ const MAX_NOTED = 10_000;
 
 /** Assembles the server: each noun's routes with the parts that its rules need, and the app that dispatches requests to them. */
 export function wireApp(parts: AppParts) {
-	const { config, store, system, keyring, log, build, limits } = parts;
+	const { config, store, system, keyring, log, build, limits, address, protocols, isAltered } = parts;
 	const signing = createSigning(parts);
 	const identify = createIdentify({ ...signing, store, system, noted: createCache<string, number>(MAX_NOTED) });
 	const metrics = createMetrics(parts);
@@ -98,7 +100,6 @@ export function wireApp(parts: AppParts) {
 	const [promotions, calls] = [createPromotions(), createEngineCalls()];
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
 	for (const limit of [lowDiskLimit(store), promotions.limit, calls.limit, ...ofRows, ...ofLeases]) limits.add(limit);
-	const { address, protocols, isAltered } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
 	const secrets = {
 		...needs,
@@ -121,6 +122,7 @@ export function wireApp(parts: AppParts) {
 		}),
 		...tokenRoutes(needs),
 		...machineRoutes(needs),
+		...trustRoutes({ ...needs, ...signing, log, issuer_keys: createIssuerKeys(config.trusts) }),
 		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
 		...secretRoutes({ ...secrets, promotions }),
 		...policyRoutes(needs),

@@ -1,0 +1,225 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Throttle } from "../accounts/throttle.ts";
+import { type AuditEvent, type AuditStore, type EventType, type Visitor, visitorEvent } from "../audit/model.ts";
+import { makeToken } from "../crypto/api-token.ts";
+import { AppError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { isMachineName, type Machine, type MachineStore, type MachineToken } from "../machines/model.ts";
+import type { RealmAccess, RealmStore } from "../realms/model.ts";
+import { releaseSlot } from "../request-slot.ts";
+import type { System } from "../system.ts";
+import { IssuerUnavailable } from "./fetch.ts";
+import type { IssuerKeys } from "./issuer-keys.ts";
+import { type Jwt, readJwt } from "./jwt.ts";
+import { findKey, type IssuerKey, readKeys } from "./key-set.ts";
+import { MAX_TRUSTS, type Trust, type TrustStore, type UsedJwt } from "./model.ts";
+import { JwtRefusal } from "./refusal.ts";
+import { checkClaims, type Expectation, isFrom, markOf, verifySignature } from "./verify.ts";
+
+/** Dependencies of the exchange. */
+export interface ExchangeNeeds {
+	store: {
+		audit: Pick<AuditStore, "append">;
+		realms: Pick<RealmStore, "access">;
+		machines: Pick<MachineStore, "byName">;
+		trusts: Pick<TrustStore, "list" | "give">;
+	};
+	system: System;
+	issuer_keys: Pick<IssuerKeys, "keysOf">;
+	throttle: Pick<Throttle, "checkRefusals" | "refused">;
+	log: Log;
+}
+
+/** A request for a token. */
+interface Exchange {
+	/** Slug of the realm. */
+	realm: string;
+	machine: string;
+	jwt: string;
+}
+
+/** Parts that were found before a refusal, for the log. */
+interface Found {
+	realm?: RealmAccess;
+	machine?: Machine;
+	trust?: Trust;
+}
+
+/** Milliseconds from its arrival until a refusal is answered: what was found takes less, so that nobody can tell. Design: §15 */
+const REFUSAL_MS = 250;
+
+/** Milliseconds for which a used JWT is remembered after its end: longer than it is taken. */
+const REMEMBERED_MS = 90_000;
+
+/** Characters of the longest slug. */
+const MAX_SLUG = 50;
+
+/**
+ * Exchanges a JWT for an API token of a machine, if one of its trusts takes it. Every refusal has the same answer, and none comes before 250 ms; the log
+ * and the event have the reason.
+ * @throws AppError invalid_credentials, rate_limited
+ * Design: §15
+ */
+export async function exchangeJwt(
+	needs: ExchangeNeeds,
+	visitor: Visitor,
+	input: Exchange,
+): Promise<{ token: string; expires_at: string }> {
+	const asked_at = performance.now();
+	await needs.throttle.checkRefusals(visitor.ip);
+	const found: Found = {};
+	try {
+		return await giveToken(needs, visitor, input, found);
+	} catch (error) {
+		if (!(error instanceof JwtRefusal)) throw error;
+		needs.throttle.refused(visitor.ip);
+		await noteRefusal(needs, visitor, error, found);
+		releaseSlot();
+		await pause(Math.max(0, asked_at + REFUSAL_MS - performance.now()));
+		throw new AppError(
+			"invalid_credentials",
+			"no trust of the machine takes this JWT: the server's log and the realm's audit log have the reason",
+		);
+	}
+}
+
+async function noteRefusal(
+	{ store, system, log }: ExchangeNeeds,
+	visitor: Visitor,
+	{ reason, place }: JwtRefusal,
+	found: Found,
+): Promise<void> {
+	const { realm, machine, trust } = found;
+	const about = { reason, ...(place && { place }), ...(trust && { trust: trust.name }) };
+	const where = { ...(realm && { realm_id: realm.id }), ...(machine && { machine: machine.name }) };
+	log("info", "jwt.refused", { request_id: visitor.request_id, ...where, ...about });
+	const facts = { method: "jwt", ...about };
+	await store.audit.append(eventOf(visitor, system.now(), "auth.login.failed", found, facts));
+}
+
+/** Builds the event of a machine that is on its way in. */
+function eventOf(
+	visitor: Visitor,
+	now: Date,
+	type: EventType,
+	{ realm, machine }: Found,
+	facts: AuditEvent["data"],
+): AuditEvent {
+	const caller = machine && realm && `${realm.slug}/${machine.name}`;
+	const event = visitorEvent(visitor, now, type, machine?.id ?? "unknown", { ...facts, machine: caller });
+	return { ...event, realm_id: realm?.id ?? "", realm: realm?.slug ?? "" };
+}
+
+/** @param found is told what was found, step by step @throws JwtRefusal */
+async function giveToken(
+	needs: ExchangeNeeds,
+	visitor: Visitor,
+	input: Exchange,
+	found: Found,
+): Promise<{ token: string; expires_at: string }> {
+	const jwt = readJwt(input.jwt);
+	const { realm, machine } = await findMachine(needs, input, found);
+	const now = needs.system.now();
+	const { trust, exp } = await findTrust(needs, realm, machine, jwt, found);
+	const ends_ms = now.getTime() + trust.max_ttl_ms;
+	// Where the platform hands a JWT out again, what it gives must not live longer.
+	const expires_ms = trust.single_use ? ends_ms : Math.min(ends_ms, Math.floor(exp * 1000));
+	if (expires_ms <= now.getTime()) throw new JwtRefusal("expired", "exp");
+	const { token, prefix, digest } = makeToken(needs.system.randomBytes);
+	const row: MachineToken = {
+		...{ id: needs.system.uuid(), machine_id: machine.id, name: trust.name, prefix, digest, trust_id: trust.id },
+		...{ created_by: "", created_at: now.toISOString(), expires_at: new Date(expires_ms).toISOString() },
+		last_used_at: null,
+	};
+	const { id: token_made, expires_at } = row;
+	const facts = {
+		token_made,
+		machine_id: machine.id,
+		name: machine.name,
+		trust_id: trust.id,
+		trust: trust.name,
+		expires_at,
+	};
+	const event = eventOf(visitor, now, "machine.token.created", found, facts);
+	const used = trust.single_use ? useOf(jwt, trust, realm.id, exp) : undefined;
+	const outcome = await needs.store.trusts.give({ token: row, used }, event);
+	if (outcome === "replay") throw new JwtRefusal("replay");
+	if (outcome === "limit_reached") throw new JwtRefusal("limit");
+	if (outcome === "gone") throw new JwtRefusal("machine");
+	return { token, expires_at };
+}
+
+async function findMachine(
+	{ store }: ExchangeNeeds,
+	input: Exchange,
+	found: Found,
+): Promise<{ realm: RealmAccess; machine: Machine }> {
+	if (input.realm.length > MAX_SLUG || !isMachineName(input.machine)) throw new JwtRefusal("machine");
+	const realm = await store.realms.access(input.realm, "");
+	if (realm === undefined) throw new JwtRefusal("machine");
+	found.realm = realm;
+	const machine = await store.machines.byName(realm.id, input.machine);
+	if (machine === undefined) throw new JwtRefusal("machine");
+	found.machine = machine;
+	return { realm, machine };
+}
+
+/** Finds the trust that takes a JWT. When none does, the refusal is that of the last one of its issuer. @throws JwtRefusal */
+async function findTrust(
+	needs: ExchangeNeeds,
+	realm: RealmAccess,
+	machine: Machine,
+	jwt: Jwt,
+	found: Found,
+): Promise<{ trust: Trust; exp: number }> {
+	let refusal = new JwtRefusal("issuer", "iss");
+	for (const trust of await needs.store.trusts.list(machine.id, "", MAX_TRUSTS)) {
+		const expected = expectationOf(trust);
+		if (!isFrom(jwt, expected)) continue;
+		found.trust = trust;
+		try {
+			const keys = await keysOf(needs, trust, realm.id, jwt);
+			await verifySignature(jwt, findKey(keys, jwt));
+			return { trust, ...checkClaims(jwt, expected, needs.system.now().getTime() / 1000) };
+		} catch (error) {
+			if (!(error instanceof JwtRefusal)) throw error;
+			refusal = error;
+		}
+	}
+	throw refusal;
+}
+
+function expectationOf({ issuer, trust_domain, type, audience, claims }: Trust): Expectation {
+	return {
+		issuer: issuer ?? undefined,
+		trust_domain: trust_domain ?? undefined,
+		takes_access_tokens: type === "oidc",
+		audience,
+		claims: JSON.parse(claims),
+	};
+}
+
+/** @throws JwtRefusal keys_unavailable, keys_moved */
+async function keysOf(
+	{ issuer_keys }: ExchangeNeeds,
+	{ issuer, jwks, ca_cert, keys_host }: Trust,
+	realm_id: string,
+	{ kid }: Jwt,
+): Promise<readonly IssuerKey[]> {
+	if (jwks !== null) return readKeys(JSON.parse(jwks).keys);
+	if (issuer === null || keys_host === null) return [];
+	const fits = (keys: readonly IssuerKey[]) => keys.some((key) => kid === undefined || key.kid === kid);
+	try {
+		return await issuer_keys.keysOf({ issuer, ca_cert, keys_host, realm_id }, fits);
+	} catch (error) {
+		if (error instanceof IssuerUnavailable) throw new JwtRefusal(error.reason);
+		throw error;
+	}
+}
+
+/** Names a JWT that is used. A realm with keys or an authority of its own for an issuer uses up nothing of others who trust it. */
+function useOf(jwt: Jwt, { issuer, trust_domain, jwks, ca_cert }: Trust, realm_id: string, exp: number): UsedJwt {
+	const isPublic = jwks === null && ca_cert === null;
+	const name = `${isPublic ? "" : realm_id}\0${issuer ?? trust_domain}`;
+	return { digest: markOf(jwt, name), realm_id, until: new Date(exp * 1000 + REMEMBERED_MS).toISOString() };
+}

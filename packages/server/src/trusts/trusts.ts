@@ -1,0 +1,127 @@
+import { eventBy } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import {
+	findMachine,
+	lookAtMachines,
+	type ManageNeeds,
+	manageMachines,
+	requireRoleOf,
+	tooMany,
+} from "../machines/manage.ts";
+import { isMachineName, type Machine } from "../machines/model.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { type Definition, defineTrust, type TrustInput } from "./definition.ts";
+import { IssuerUnavailable } from "./fetch.ts";
+import type { IssuerKeys } from "./issuer-keys.ts";
+import { MAX_TRUSTS, type Trust, type TrustStore, trustFacts } from "./model.ts";
+
+/** Dependencies of the rules of trusts. */
+export interface TrustNeeds extends ManageNeeds {
+	store: ManageNeeds["store"] & { trusts: TrustStore };
+	system: System;
+	keyring: { cursorKey(): Buffer };
+	issuer_keys: IssuerKeys;
+}
+
+const TRUST_NAME_RULE =
+	"a trust's name must be 1 to 64 lower-case letters, digits, dots, hyphens and underscores, with a letter or digit at both ends";
+
+/** A machine by its realm's slug and its name, and one of its trusts. */
+interface Place {
+	slug: string;
+	name: string;
+	trust: string;
+}
+
+/**
+ * Makes a trust of a machine, in place of the one of that name. The issuer is asked for its keys first, unless they are given: one that gives none is
+ * trusted with nothing.
+ * @throws AppError not_found, forbidden, insufficient_scope, unsupported_operation (not a session), validation_failed, invalid_ttl, conflict, limit_reached
+ * Design: §15
+ */
+export async function setTrust(needs: TrustNeeds, actor: Actor, place: Place, input: TrustInput): Promise<Trust> {
+	const realm = await manageMachines(needs, actor, place.slug);
+	const machine = await findMachine(needs, realm, place.name);
+	await requireRoleOf(needs, actor, place.slug, machine.role);
+	if (!isMachineName(place.trust)) throw new AppError("validation_failed", TRUST_NAME_RULE);
+	const definition = defineTrust(input);
+	const keys_host = await findKeysHost(needs, realm.id, definition);
+	const now = needs.system.now();
+	const made = { created_by: actor.user_id, created_at: now.toISOString() };
+	const trust = {
+		id: needs.system.uuid(),
+		machine_id: machine.id,
+		name: place.trust,
+		...definition,
+		keys_host,
+		...made,
+	};
+	const facts = { ...trustFacts(trust), name: machine.name };
+	const outcome = await needs.store.trusts.set(trust, eventBy(actor, now, "machine.trust.set", realm, facts));
+	if (outcome === "gone") throw new AppError("not_found", "machine not found: it has just been deleted");
+	if (outcome === "limit_reached")
+		throw tooMany("trusts_per_machine", "the machine", "trusts", MAX_TRUSTS, "trust remove");
+	return trust;
+}
+
+/** Asks the issuer where its keys are. @returns null when they are given @throws AppError conflict, when it does not give them */
+async function findKeysHost(
+	{ issuer_keys }: TrustNeeds,
+	realm_id: string,
+	{ issuer, jwks, ca_cert }: Definition,
+): Promise<string | null> {
+	if (issuer === null || jwks !== null) return null;
+	try {
+		return await issuer_keys.findHost({ issuer, ca_cert, realm_id });
+	} catch (error) {
+		if (!(error instanceof IssuerUnavailable)) throw error;
+		throw new AppError(
+			"conflict",
+			`${error.message}: nothing was stored (the server asks an issuer once in 30 s; jwks gives its keys without asking)`,
+		);
+	}
+}
+
+/** Reads a trust. @throws AppError not_found, forbidden, insufficient_scope. Design: §15 */
+export async function getTrust(needs: TrustNeeds, actor: Actor, place: Place): Promise<Trust> {
+	const machine = await lookAt(needs, actor, place);
+	const trust = await needs.store.trusts.byName(machine.id, place.trust);
+	if (trust === undefined) throw trustNotFound();
+	return trust;
+}
+
+async function lookAt(needs: TrustNeeds, actor: Actor, { slug, name }: Omit<Place, "trust">): Promise<Machine> {
+	return findMachine(needs, await lookAtMachines(needs, actor, slug), name);
+}
+
+const trustNotFound = () =>
+	new AppError("not_found", "trust not found: `svc machine trust list` shows those of the machine");
+
+/** Reads one page of a machine's trusts. @throws AppError not_found, forbidden, insufficient_scope. Design: §15 */
+export async function listTrusts(
+	needs: TrustNeeds,
+	actor: Actor,
+	place: Omit<Place, "trust">,
+	page: PageRequest,
+): Promise<{ rows: Trust[]; pagination: Pagination }> {
+	const { id } = await lookAt(needs, actor, place);
+	return readPage(needs.keyring.cursorKey(), page, {
+		list: `trusts ${id}`,
+		read: (after, limit) => needs.store.trusts.list(id, after ?? "", limit),
+		position: (trust) => trust.name,
+		count: () => needs.store.trusts.count(id),
+	});
+}
+
+/** Removes a trust; the tokens that it gave end with it. @throws AppError not_found, forbidden, insufficient_scope, unsupported_operation. Design: §15 */
+export async function deleteTrust(needs: TrustNeeds, actor: Actor, place: Place): Promise<void> {
+	const realm = await manageMachines(needs, actor, place.slug);
+	const machine = await findMachine(needs, realm, place.name);
+	const trust = await needs.store.trusts.byName(machine.id, place.trust);
+	if (trust === undefined) throw trustNotFound();
+	const facts = { trust_id: trust.id, machine_id: machine.id, name: machine.name, trust: trust.name };
+	const event = eventBy(actor, needs.system.now(), "machine.trust.deleted", realm, facts);
+	if (!(await needs.store.trusts.remove({ machine_id: machine.id, name: trust.name }, event))) throw trustNotFound();
+}
