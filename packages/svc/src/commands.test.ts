@@ -19,7 +19,10 @@ const nameOf = ({ words }: Leaf) => words.join(" ");
 const ARGUMENTS: Readonly<Record<string, string>> = { version: "3", from: "staging", to: "prod" };
 
 /** Values for mandatory options; all others get `text`. */
-const MANDATORY: Readonly<Record<string, string>> = { "--from": "staging", "--to": "prod" };
+const MANDATORY: Readonly<Record<string, string>> = {
+	...{ "--from": "staging", "--to": "prod" },
+	...{ "--repository-id": "2002", "--repository-owner-id": "1001", "--project-id": "22", "--claim": "sub=deploy" },
+};
 
 /** Options to pass to commands that have them. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
@@ -32,6 +35,8 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 const MORE: Readonly<Record<string, readonly string[]>> = {
 	"keys rotate": ["--data"],
 	promote: ["--all"],
+	"machine trust add github": ["--branch", "main"],
+	"machine trust add gitlab": ["--branch", "main"],
 	init: ["ada@example.com"],
 	login: ["ada@example.com"],
 	register: ["ada@example.com"],

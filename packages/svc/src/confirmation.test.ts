@@ -21,6 +21,7 @@ const ASKS: Readonly<Record<string, readonly string[]>> = {
 	"lease abandon": ["i", "--reason", "gone"],
 	"lease revoke-all": ["--engine", "keyvalue"],
 	"machine delete": ["deploy", "--realm", "shop"],
+	"machine trust remove": ["deploy", "github", "--realm", "shop"],
 	"users disable": ["ada@a.example"],
 	"users admin": ["ada@a.example", "--remove"],
 	revoke: ["--realm", "shop"],
@@ -62,6 +63,8 @@ const HARMLESS = new Set(
 		"list show create set get add enable history diff export import run encrypt explain generate validate ping test login register " +
 		"password whoami init link identities find limits health status doctor download verify manifest k8s version server new install " +
 		"invite audit history completion bash zsh fish ls expiring help"
+		"password whoami github gitlab kubernetes oidc init link identities find limits health status doctor download verify manifest k8s version server new install " +
+		"audit history completion bash zsh fish ls expiring help"
 	).split(" "),
 );
 

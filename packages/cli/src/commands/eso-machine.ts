@@ -1,7 +1,7 @@
 import { type Answer, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
+import { findAt } from "../client/find.ts";
 import { Failure } from "../failure.ts";
-import { findMachine } from "./machine.ts";
 
 /** A machine as a manifest needs it. */
 export interface Wanted {
@@ -24,7 +24,7 @@ export interface Wanted {
 export async function ensureMachine(client: Client, wanted: Wanted): Promise<void> {
 	const { realm, name, role, scopes, environment, engines, description } = wanted;
 	const at = path`realms/${realm}/machines/${name}`;
-	const found = await findMachine(client, at);
+	const found = await findAt(client, at);
 	if (found === undefined) {
 		const limits = {
 			...(environment === undefined ? {} : { environment }),

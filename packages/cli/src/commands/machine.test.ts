@@ -26,7 +26,10 @@ test("a new machine has the least unless more is given, and svc says how far it 
 		await run(`machine create deploy --realm shop ${more}`.trim().split(" "), server);
 	const least = await create("--env prod");
 	assert.equal(least.stdout, "machine deploy is viewer of shop (read; prod)\n");
-	assert.equal(least.stderr, "`svc machine token create deploy --realm shop --ttl 90d` makes a token of it\n");
+	assert.equal(
+		least.stderr,
+		"`svc machine token create deploy --realm shop --ttl 90d` makes a token of it; `svc machine trust add` needs none\n",
+	);
 	const limited = await create(
 		"--role member --scopes read,write --engine pki:client --engine totp:code --description ci",
 	);

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { type Answer, optional, text } from "../client/answer.ts";
-import { type Client, path, send } from "../client/client.ts";
+import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
+import { findAt } from "../client/find.ts";
 import { listAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
@@ -12,6 +13,7 @@ import { note, show, showFields, showTable, visible } from "../io/output.ts";
 import { confirmUnless } from "../io/prompt.ts";
 import { instants } from "../io/table.ts";
 import { addMachineTokenCommands } from "./machine-token.ts";
+import { addMachineTrustCommands } from "./machine-trust.ts";
 import { placesOf } from "./token.ts";
 
 interface CreateOptions extends RealmOptions {
@@ -66,6 +68,7 @@ export function addMachineCommands(program: Command, io: Io): void {
 		run: deleteMachine,
 	});
 	addMachineTokenCommands(machine, io);
+	addMachineTrustCommands(machine, io);
 }
 
 function addLookCommands(machine: Command, io: Io): void {
@@ -91,7 +94,7 @@ async function createMachine(context: Context<CreateOptions>, name: string): Pro
 	const realm = realmOf(context);
 	const client = await connect(context);
 	const at = path`realms/${realm}/machines/${name}`;
-	const isThere = (await findMachine(client, at)) !== undefined;
+	const isThere = (await findAt(client, at)) !== undefined;
 	if (isThere && change !== true)
 		throw new Failure("failed", `${realm} has a machine of this name: nothing was changed`, {
 			hint: "--change gives it this role, these scopes and these limits",
@@ -107,17 +110,12 @@ async function createMachine(context: Context<CreateOptions>, name: string): Pro
 	const reach = `${text(answer, "scopes")}; ${reachOf(answer)}`;
 	await show(context, answer, visible(`machine ${name} is ${text(answer, "role")} of ${realm} (${reach})`));
 	if (!isThere)
-		await note(context, visible(`\`svc machine token create ${name} --realm ${realm} --ttl 90d\` makes a token of it`));
-}
-
-/** Reads the machine at this path, which the API's PUT would change; undefined when there is none. */
-export async function findMachine(client: Client, at: string): Promise<Answer | undefined> {
-	try {
-		return await send(client, { method: "GET", path: at });
-	} catch (error) {
-		if (error instanceof Failure && error.status === 404) return undefined;
-		throw error;
-	}
+		await note(
+			context,
+			visible(
+				`\`svc machine token create ${name} --realm ${realm} --ttl 90d\` makes a token of it; \`svc machine trust add\` needs none`,
+			),
+		);
 }
 
 /** Names the environment and the roles of engines that a machine's limits leave it. */
