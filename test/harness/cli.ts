@@ -30,8 +30,12 @@ export interface Cli {
 	close(): Promise<void>;
 }
 
-/** Prepares a Cli; nothing from your own environment reaches the commands. Without `who` it has the session of its own logins. */
-export async function createCli(server: Pick<Server, "url" | "ca">, who?: Pick<Person, "token">): Promise<Cli> {
+/** Prepares a Cli; nothing from your own environment reaches the commands. Without `who` it has the session of its own logins. @param more variables */
+export async function createCli(
+	server: Pick<Server, "url" | "ca">,
+	who?: Pick<Person, "token">,
+	more: Readonly<Record<string, string>> = {},
+): Promise<Cli> {
 	const home = await mkdtemp(join(tmpdir(), "svc-cli-"));
 	const cacert = join(home, "server.pem");
 	await writeFile(cacert, server.ca);
@@ -42,6 +46,7 @@ export async function createCli(server: Pick<Server, "url" | "ca">, who?: Pick<P
 			SVC_ADDRESS: server.url,
 			SVC_CACERT: cacert,
 			...(who === undefined ? {} : { SVC_TOKEN: who.token }),
+			...more,
 		};
 		const words = [...PROGRAM.arguments, ...args];
 		const child = spawn(PROGRAM.file, words, { env, timeout: TIMEOUT_MS, killSignal: "SIGKILL" });

@@ -172,7 +172,7 @@ async function findTrust(
 	jwt: Jwt,
 	found: Found,
 ): Promise<{ trust: Trust; exp: number }> {
-	let refusal = new JwtRefusal("issuer", "iss");
+	let refusal = new JwtRefusal("issuer");
 	for (const trust of await needs.store.trusts.list(machine.id, "", MAX_TRUSTS)) {
 		const expected = expectationOf(trust);
 		if (!isFrom(jwt, expected)) continue;

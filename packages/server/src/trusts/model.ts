@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import * as v from "valibot";
 import type { AuditEvent, EventData } from "../audit/model.ts";
 import type { MachineToken } from "../machines/model.ts";
-import { atMost, errorMessage, PlainText, RequiredText } from "../messages.ts";
+import { atMost, errorMessage, PlainText, RequiredText, Text } from "../messages.ts";
 import { type Port, read, write } from "../operation.ts";
 
 /** Trusts of one machine. Design: §13 */
@@ -40,8 +40,8 @@ export const SetTrust = v.object({
 	ca_cert: v.nullish(v.pipe(RequiredText, atMost(16_384, "ca_cert")), null),
 });
 
-/** Design: §15. */
-export const ExchangeJwt = v.object({ realm: RequiredText, machine: RequiredText, jwt: RequiredText });
+/** An exchange. Whatever is in it is refused alike. Design: §15 */
+export const ExchangeJwt = v.object({ realm: Text, machine: Text, jwt: Text });
 
 /** A machine's trust in the JWTs of an issuer. It is never changed: another one takes its name. */
 export interface Trust {
