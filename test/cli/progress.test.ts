@@ -48,6 +48,8 @@ test("import, backup, verify and restore show a line on a terminal", options, as
 	const path = join(server.data, "backups", backup);
 	assert.deepEqual((await onTerminal("backup", "verify", path)).lines, ["checking the backup"]);
 	assert.deepEqual((await onTerminal("audit", "verify")).lines, ["recomputing the log"]);
+	assert.deepEqual((await onTerminal("audit", "list", "--all")).lines, ["reading events"]);
+	assert.deepEqual((await onTerminal("keys", "rotate", "--data", "--yes")).lines, ["replacing keys"]);
 	const data = join(ada.home, "restored");
 	await mkdir(data, { mode: 0o700 });
 	Object.assign(ada.env, { SVC_DATA_DIR: data, SVC_MASTER_KEY_FILE: join(server.data, "master.key") });

@@ -9,6 +9,7 @@ import { eventCells } from "../formats/event-line.ts";
 import { parseInstant } from "../input/duration.ts";
 import { write } from "../io/io.ts";
 import { layoutFor, note, showTable, toJson, visibleCells } from "../io/output.ts";
+import { type Report, withProgress } from "../io/progress.ts";
 import { type Column, cut, ids, instants, layOut } from "../io/table.ts";
 import { explainNone } from "./audit-none.ts";
 import { findToken } from "./token.ts";
@@ -66,7 +67,7 @@ async function listEvents(context: Context<ListOptions>): Promise<void> {
 	const query = { ...(await filterOf(context, client)), ...(isForPeople(context) ? { names: "true" } : {}) };
 	if (context.options.follow === true) return follow(context, client, query, parseLimit(limit, FOLLOWED));
 	const wanted = all === true ? Number.POSITIVE_INFINITY : parseLimit(limit, DEFAULT_LIMIT);
-	const events = await newest(client, query, wanted);
+	const events = await withProgress(context, "reading events", (report) => newest(client, query, wanted, report));
 	const [columns, cells] = isForPeople(context) ? [PEOPLE, eventCells] : [PROGRAMS, plainCells];
 	const empty = events.length > 0 ? "" : await explainNone(client, context.options);
 	await showTable(context, { events }, columns, events.map(cells), empty);
@@ -101,10 +102,16 @@ async function filterOf({ options }: Context<ListOptions>, client: Client): Prom
 	return Object.fromEntries(Object.entries(given).filter((one): one is [string, string] => one[1] !== undefined));
 }
 
-async function newest(client: Client, query: Readonly<Record<string, string>>, wanted: number): Promise<Answer[]> {
+async function newest(
+	client: Client,
+	query: Readonly<Record<string, string>>,
+	wanted: number,
+	report: Report = () => undefined,
+): Promise<Answer[]> {
 	const events: Answer[] = [];
 	for await (const event of listAll(client, "audit/events", "events", query)) {
 		events.push(event);
+		report(`${events.length}`);
 		if (events.length >= wanted) break;
 	}
 	return events;

@@ -23,6 +23,7 @@ import {
 import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
 import { type Io, write } from "../io/io.ts";
 import { note, showFields, toJson, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { shellLine } from "../io/shell-line.ts";
 
 interface ParamOptions extends RealmOptions, FieldOptions {
@@ -98,7 +99,7 @@ async function generate(context: Context<GenerateOptions>, type: string): Promis
 		query: queryOf(format),
 		body,
 	} as const;
-	const { answer, headers } = await sendForReply(client, call);
+	const { answer, headers } = await withProgress(context, "asking the engine", () => sendForReply(client, call));
 	const lease = headers["x-lease-id"];
 	const made = lease === undefined ? answer : { ...answer, lease_id: String(lease) };
 	if (format === undefined) await showFields(context, made, withoutImages(fieldsOf(made)));

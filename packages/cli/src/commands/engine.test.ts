@@ -61,7 +61,7 @@ test("a secret is asked for, or read from stdin, and never shown", async () => {
 		assert.equal(code, 0, stderr);
 		assert.doesNotMatch(stdout + stderr, /hunter2/);
 	}
-	assert.match(outcomes[1]?.stderr ?? "", /^one \(hidden\): \ntwo \(hidden\): \n$/);
+	assert.match(outcomes[1]?.stderr ?? "", /^one \(hidden\): \ntwo \(hidden\): \n\r.*trying the configuration/);
 	assert.deepEqual(
 		server.requests.map(({ body }) => body),
 		[

@@ -20,6 +20,7 @@ import {
 import type { RealmOptions } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { confirmUnless } from "../io/prompt.ts";
 import { addInvocationCommands } from "./engine-invoke.ts";
 
@@ -132,7 +133,8 @@ async function setConfiguration(context: Context<SetOptions>, type: string): Pro
 	const { status: _, ...fields } = await readFields(context, options.set ?? [], parseSetting);
 	const body = options.allowRealm === undefined ? fields : { ...fields, allowed_realms: options.allowRealm };
 	const query = triedFirst(options);
-	const answer = await send(client, { method: "PUT", path: configPath(type, options), query, body });
+	const call = { method: "PUT", path: configPath(type, options), query, body } as const;
+	const answer = await withProgress(context, "trying the configuration", () => send(client, call));
 	await showFields(context, answer, settingsOf(answer));
 	if (!optional(answer, "status").startsWith("healthy"))
 		await note(context, "the configuration is stored, but the engine does not work with it: see its status");
@@ -158,6 +160,7 @@ async function pingEngine(context: Context<RealmOptions>, type: string): Promise
 	const { realm } = context.options;
 	const query = realm === undefined ? {} : { realm };
 	const call = { method: "POST", path: path`engines/${type}/ping`, query } as const;
-	const answer = await send(await connectForEngine(context), call);
+	const client = await connectForEngine(context);
+	const answer = await withProgress(context, "asking the engine", () => send(client, call));
 	await show(context, answer, visible(text(answer, "status")));
 }

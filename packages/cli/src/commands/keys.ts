@@ -6,6 +6,7 @@ import { addCommand, addGroup, type Context, option } from "../command-line/comm
 import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { confirmUnless } from "../io/prompt.ts";
 import { ids, instants, states } from "../io/table.ts";
 
@@ -87,8 +88,12 @@ async function rotate(context: Context<RotateOptions>): Promise<void> {
 	const wanted = realm === undefined ? ofInstance.map((purpose) => ({ purpose })) : [{ purpose: "record", realm }];
 	const rotated: Answer[] = [];
 	try {
-		for (const body of wanted)
-			rotated.push({ ...body, ...(await send(client, { method: "POST", path: "keys/rotate", body })) });
+		await withProgress(context, "replacing keys", async (report) => {
+			for (const body of wanted) {
+				report(`${rotated.length + 1}/${wanted.length}`);
+				rotated.push({ ...body, ...(await send(client, { method: "POST", path: "keys/rotate", body })) });
+			}
+		});
 	} finally {
 		// When one fails, those before it stay replaced.
 		if (rotated.length > 0) await showRotated(context, rotated);

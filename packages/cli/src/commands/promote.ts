@@ -8,6 +8,7 @@ import { EXIT, Failure } from "../failure.ts";
 import { checkEnvironment, REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
 import { type Io, isInteractive } from "../io/io.ts";
 import { note, show, showTable, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { confirm } from "../io/prompt.ts";
 
 interface DiffOptions extends RealmOptions {
@@ -114,7 +115,8 @@ async function promote(context: Context<PromoteOptions>, ...keys: string[]): Pro
 		to_version: row.to_version ?? null,
 	}));
 	const body = { from: pair.from, to: pair.to, secrets };
-	const answer = await send(client, { method: "POST", path: path`realms/${pair.realm}/promote`, body });
+	const call = { method: "POST", path: path`realms/${pair.realm}/promote`, body } as const;
+	const answer = await withProgress(context, "copying secrets", () => send(client, call));
 	await show(
 		context,
 		{ ...pair, ...answer },

@@ -21,6 +21,7 @@ import {
 } from "../input/fields.ts";
 import type { Io } from "../io/io.ts";
 import { show, showFields, showTable, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { confirmUnless } from "../io/prompt.ts";
 
 interface RemoveOptions {
@@ -119,7 +120,8 @@ async function listProviders(context: Context): Promise<void> {
 async function setProvider(context: Context<SetOptions>, name: string): Promise<void> {
 	const client = await connect(context);
 	const [query, body] = [triedFirst(context.options), await readProvider(context)];
-	await showSettings(context, await send(client, { method: "PUT", path: path`auth/providers/${name}`, query, body }));
+	const call = { method: "PUT", path: path`auth/providers/${name}`, query, body } as const;
+	await showSettings(context, await withProgress(context, "trying the provider", () => send(client, call)));
 }
 
 /** A file holds the fields of config, or a whole provider as shown. */
@@ -155,7 +157,8 @@ async function removeProvider(context: Context<RemoveOptions>, name: string): Pr
 
 async function testProvider(context: Context, name: string): Promise<void> {
 	const call = { method: "POST", path: path`auth/providers/${name}/test` } as const;
-	const answer = await send(await connect(context), call);
+	const client = await connect(context);
+	const answer = await withProgress(context, "trying the provider", () => send(client, call));
 	const status = text(answer, "status");
 	await show(context, answer, visible(status));
 	if (status === "healthy") return;
