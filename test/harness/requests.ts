@@ -84,7 +84,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		body: { name: "Another name" },
 	}),
 	"POST /api/v1/realms/{slug}/leave": async ({ api, people }, { person: guest = people.owner }) => {
-		const host = guest === people.owner ? people.admin : people.owner;
+		const host = guest.id === people.owner.id ? people.admin : people.owner;
 		const { slug } = await realm(api, host);
 		await bind(api, host, slug, guest, "admin");
 		return { path: `${V1}/realms/${slug}/leave` };
