@@ -5,9 +5,19 @@ import { request } from "node:https";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
 import { eventually } from "../harness/engine-world.ts";
-import { newest } from "../harness/events.ts";
+import { events, newest } from "../harness/events.ts";
 import { fields, ok, refused } from "../harness/expect.ts";
-import { apiToken, bind, login, type Person, person, realm } from "../harness/fixtures.ts";
+import {
+	apiToken,
+	bind,
+	invitation,
+	login,
+	machine,
+	machineToken,
+	type Person,
+	person,
+	realm,
+} from "../harness/fixtures.ts";
 import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
 import type { User } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
@@ -148,4 +158,44 @@ test("a user is shown by id and by e-mail in any spelling, with what it holds", 
 	assert.deepEqual(ok(await show(` ${who.email.toUpperCase()} `)), shown);
 	refused(await show("nobody@example.test"), 404, "not_found");
 	refused(await client.get(`/users/${who.id}`, { token: who.token }), 403, "forbidden");
+});
+
+test("what a leaving person made for others to use is listed, and ends in one act; the realms' logs tell", async () => {
+	const [owner, leaver] = [await person(client, "owner"), await person(client, "leaver")];
+	const { slug: shop } = await realm(client, owner);
+	await bind(client, owner, shop, leaver, "admin");
+	const [made, kept] = [await machine(client, leaver, shop), await machine(client, owner, shop)];
+	const ofMade = await machineToken(client, leaver, shop, made.name);
+	const ofKept = await machineToken(client, leaver, shop, kept.name);
+	const { email } = await invitation(client, leaver, { bindings: [{ realm: shop, role: "viewer" }] });
+	const as = { token: root.token };
+	type Made = Record<"machines" | "machine_tokens" | "invitations", Record<string, string>[]>;
+	const look = async () => ok(await client.get<Made>(`/users/${leaver.id}/made`, as));
+	const found = await look();
+	assert.deepEqual(
+		[found.machines[0]?.name, found.machine_tokens.map(({ id }) => id), found.invitations[0]?.email],
+		[made.name, [ofKept.id, ofMade.id], email],
+	);
+	refused(await client.get(`/users/${leaver.id}/made`, { token: owner.token }), 403, "forbidden");
+	const with_made = true;
+	refused(await client.post("/revoke", { with_made, realm: shop }, as), 400, "validation_failed");
+	refused(await client.post("/revoke", { with_made, user_id: leaver.id, realm: shop }, as), 400, "validation_failed");
+	const kinds = ["machines", "machine_tokens", "invitations"] as const;
+	const usual = ok(await client.post<Record<string, number>>("/revoke", { user_id: leaver.id }, as));
+	assert.deepEqual(
+		kinds.map((kind) => usual[kind]),
+		[undefined, undefined, undefined],
+	);
+	const counts = ok(await client.post<Record<string, number>>("/revoke", { user_id: leaver.id, with_made }, as));
+	assert.deepEqual(
+		kinds.map((kind) => counts[kind]),
+		[1, 2, 1],
+	);
+	assert.deepEqual(await look(), { machines: [], machine_tokens: [], invitations: [] });
+	for (const { token } of [ofMade, ofKept]) refused(await client.get("/auth/whoami", { token }), 401);
+	ok(await client.get(`/realms/${shop}/machines/${kept.name}`, { token: owner.token }));
+	const [told] = await events(client, owner, `realm=${shop}&type=access.revoked`);
+	assert.deepEqual([told?.data.user_id, told?.data.with_made], [leaver.id, true]);
+	const verified = ok(await client.get<{ status: string; differences?: unknown[] }>("/audit/verify", as));
+	assert.deepEqual([verified.status, verified.differences ?? []], ["intact", []]);
 });

@@ -84,6 +84,7 @@ const ROWS: readonly Row[] = [
 	["PUT /api/v1/users/{id}", 200, "instance", "session", "session", FEW],
 	["POST /api/v1/users/{id}/reset", 201, "instance", "session", "session", FEW],
 	["PUT /api/v1/users/{id}/limits", 200, "instance", "write", "instance", FEW],
+	["GET /api/v1/users/{id}/made", 200, "instance", "read", "instance", 256],
 	["POST /api/v1/revoke", 200, "instance", "delete", "instance", FEW],
 
 	// In neither document: for `svc invite`. Design: §15

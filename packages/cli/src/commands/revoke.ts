@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { count, text } from "../client/answer.ts";
-import { send } from "../client/client.ts";
+import { type Answer, count, rows, text } from "../client/answer.ts";
+import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { findUser } from "../client/find-user.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
@@ -13,6 +13,7 @@ interface RevokeOptions {
 	readonly user?: string;
 	readonly realm?: string;
 	readonly keepLinks?: boolean;
+	readonly withMade?: boolean;
 	readonly yes?: boolean;
 }
 
@@ -22,15 +23,17 @@ export function addRevokeCommand(program: Command, io: Io): void {
 		usage: "revoke",
 		summary: "revoke everything that a user holds, or that is for a realm, in one act with one event",
 		details:
-			"Only for the instance's administrators. For a user: sessions, API tokens, credentials of engines, and identities that were linked with the account in the last 30 days, except the one that the account was created for. For a realm: the API tokens limited to it, those of its machines, and its credentials. With both: what they have in common, and no machine's token. Sessions and tokens end immediately, credentials as soon as they can be removed. The session or token that you use stays. To keep the user out, disable the account: `svc users disable`.",
+			"Only for the instance's administrators. For a user: sessions, API tokens, credentials of engines, and identities that were linked with the account in the last 30 days, except the one that the account was created for. For a realm: the API tokens limited to it, those of its machines, and its credentials. With both: what they have in common, and no machine's token. Sessions and tokens end immediately, credentials as soon as they can be removed. The session or token that you use stays. What the user made for others to use in the last 30 days - machines, tokens of machines, invitations - is shown and stays, unless you give --with-made. To keep the user out, disable the account: `svc users disable`.",
 		options: [
 			option("--user <user>", "id or e-mail"),
 			option("--realm <slug>", "realm; SVC_REALM and .svc.toml are ignored here"),
 			option("--keep-links", "leave identities linked"),
+			option("--with-made", "end also the machines, tokens of machines and invitations of the last 30 days"),
 			option("--yes", "do not ask"),
 		],
 		examples: [
 			"svc revoke --user ada@example.com",
+			"svc revoke --user ada@example.com --with-made",
 			"svc revoke --realm shop --yes",
 			"svc revoke --user ada@example.com --realm shop",
 		],
@@ -43,22 +46,52 @@ async function revoke(context: Context<RevokeOptions>): Promise<void> {
 	if (user === undefined && realm === undefined) throw new Failure("usage", "say whose: --user, --realm or both");
 	const client = await connect(context);
 	const account = user === undefined ? undefined : await findUser(client, user);
+	const { withMade = false } = context.options;
+	if (withMade && (account === undefined || realm !== undefined))
+		throw new Failure("usage", "--with-made needs --user, and no --realm");
+	const made = account === undefined || realm !== undefined ? [] : await listMade(client, account);
+	await tellMade(context, made, withMade);
 	const holder = account === undefined ? "" : ` that ${text(account, "email")} holds`;
 	const where = realm === undefined ? "" : `${account === undefined ? " for" : " in"} the realm ${realm}`;
 	const question = visible(`Revoke everything${holder}${where}?`);
 	await confirmUnless(context, question, { doing: "revoking everything", done: "revoked" });
 	const whose = { ...(account && { user_id: text(account, "id") }), ...(realm === undefined ? {} : { realm }) };
-	const body = { ...whose, ...(context.options.keepLinks === true && { keep_links: true }) };
+	const how = { ...(context.options.keepLinks === true && { keep_links: true }), ...(withMade && { with_made: true }) };
+	const body = { ...whose, ...how };
 	const answer = await send(client, { method: "POST", path: "revoke", body });
 	const lines = [
 		`sessions ended: ${count(answer, "sessions")}`,
 		`API tokens ended: ${count(answer, "tokens")}`,
 		`credentials that are being revoked: ${count(answer, "leases")}`,
 		`identities unlinked: ${count(answer, "identities")}`,
+		...(withMade
+			? [
+					`machines deleted: ${count(answer, "machines")}`,
+					`tokens of machines ended: ${count(answer, "machine_tokens")}`,
+					`invitations ended: ${count(answer, "invitations")}`,
+				]
+			: []),
 	];
 	await show(context, answer, lines.join("\n"));
 	if (count(answer, "leases") > 0)
 		await note(context, "`svc lease list --all-realms --state revoking` shows which are left");
 	if (account !== undefined && account.disabled !== true)
 		await note(context, `to keep them out: \`svc users disable ${visible(text(account, "email"))}\``);
+}
+
+/** Names what a user made for others to use in the last 30 days. */
+async function listMade(client: Client, account: Answer): Promise<string[]> {
+	const made = await send(client, { method: "GET", path: path`users/${text(account, "id")}/made` });
+	return [
+		...rows(made, "machines").map((one) => `machine ${text(one, "realm")}/${text(one, "name")}`),
+		...rows(made, "machine_tokens").map((one) => `token ${text(one, "prefix")}… of machine ${text(one, "machine")}`),
+		...rows(made, "invitations").map((one) => `invitation of ${text(one, "email")}`),
+	];
+}
+
+async function tellMade(context: Context, made: readonly string[], isEnding: boolean): Promise<void> {
+	if (made.length === 0) return;
+	const what = isEnding ? "this ends, too" : "this stays, unless you give --with-made";
+	await note(context, visible(`made in the last 30 days; ${what}:`));
+	for (const line of made) await note(context, visible(`  ${line}`));
 }

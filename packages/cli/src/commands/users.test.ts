@@ -10,14 +10,25 @@ const ADA = {
 	identities: [{ provider: "corp", subject: "ada" }],
 };
 
+const REVOKED = {
+	...{ sessions: 2, tokens: 1, leases: 3, identities: 4 },
+	...{ machines: 5, machine_tokens: 6, invitations: 7 },
+};
+const MADE = {
+	machines: [{ realm: "shop", name: "deploy" }],
+	machine_tokens: [{ machine: "shop/deploy", prefix: "svc_aaaa" }],
+	invitations: [{ email: "bob@example.com" }],
+};
+
 const start = (user: object = ADA) =>
 	startService(({ method, url, body }) => {
 		if (method === "PUT") return { body };
 		if (method === "POST")
 			return {
-				body: url.endsWith("/revoke") ? { sessions: 2, tokens: 1, leases: 3, identities: 4 } : { message: "m" },
+				body: url.endsWith("/revoke") ? REVOKED : { message: "m" },
 			};
 		if (url.startsWith("/api/v1/users?")) return page("users", [user, { ...ADA, id: "u2", instance_admin: true }]);
+		if (url === "/api/v1/users/u1/made") return { body: MADE };
 		return url === "/api/v1/users/ada%40example.com" ? { body: user } : refusal(404, "not_found", "user not found");
 	});
 const posted = ({ requests }: Awaited<ReturnType<typeof start>>) =>
@@ -112,5 +123,22 @@ test("what somebody holds is revoked once that was confirmed, and each kind is c
 	assert.deepEqual(
 		posted(server).map(([, body]) => body),
 		[{ user_id: "u1" }, { user_id: "u1", realm: "shop" }, { realm: "shop" }, { realm: "shop" }],
+	);
+});
+
+test("what somebody made for others to use is shown, and ends when it is asked for", async () => {
+	await using server = await start({ ...ADA, disabled: true });
+	const revoke = ["revoke", "--user", "ada@example.com"];
+	const listed = "  machine shop/deploy\n  token svc_aaaa… of machine shop/deploy\n  invitation of bob@example.com\n";
+	const kept = await run([...revoke, "--yes"], { env: server.env });
+	assert.ok(kept.stderr.startsWith(`made in the last 30 days; this stays, unless you give --with-made:\n${listed}`));
+	const ended = await run([...revoke, "--with-made", "--yes"], { env: server.env });
+	assert.ok(ended.stderr.startsWith(`made in the last 30 days; this ends, too:\n${listed}`));
+	assert.match(ended.stdout, /\nmachines deleted: 5\ntokens of machines ended: 6\ninvitations ended: 7\n$/);
+	for (const more of [["--realm", "shop"], []])
+		assert.equal((await run(["revoke", "--with-made", ...more, "--yes"], { env: server.env })).code, 2);
+	assert.deepEqual(
+		posted(server).map(([, body]) => body),
+		[{ user_id: "u1" }, { user_id: "u1", with_made: true }],
 	);
 });

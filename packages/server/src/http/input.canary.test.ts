@@ -29,6 +29,7 @@ const GOOD: Record<string, unknown> = {
 	expires_at: "2090-01-01T00:00:00Z",
 	pre_encrypted: false,
 	keep_links: true,
+	with_made: true,
 	realm_bytes: 128 * 1024 * 1024,
 	realms: 500,
 	version: 1,

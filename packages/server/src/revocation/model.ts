@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { RequiredText } from "../messages.ts";
-import { type Port, write } from "../operation.ts";
+import { type Port, read, write } from "../operation.ts";
 
 /**
  * Age in milliseconds up to which a revocation removes links, and, when it is asked to, what its user made for others to use: an intruder in the account
@@ -16,7 +16,21 @@ export const Revoke = v.object({
 	realm: v.nullish(RequiredText),
 	/** Keeps identities that were recently linked with the account. */
 	keep_links: v.nullish(v.boolean(), false),
+	/** Ends also what the user lately made for others to use. */
+	with_made: v.nullish(v.boolean(), false),
 });
+
+/** Rows of each kind that one look at what a user made shows. */
+export const MAX_MADE_SHOWN = 100;
+
+/** Rows that a user lately made for others to use, newest first; at most MAX_MADE_SHOWN of each kind. */
+export interface Made {
+	machines: { realm: string; name: string; role: string; created_at: string }[];
+	/** Tokens of machines, including those of the machines above. */
+	machine_tokens: { id: string; machine: string; prefix: string; created_at: string; expires_at: string }[];
+	/** Open ones. */
+	invitations: { id: string; email: string; created_at: string; expires_at: string }[];
+}
 
 /** Extent of a revocation: everything of a user, everything for a realm alone, or with both what they have in common. */
 export interface Revocation {
@@ -26,6 +40,8 @@ export interface Revocation {
 	keep: string;
 	/** Removes links made after this instant, except for the one that made the account; ISO 8601 UTC. */
 	links_since: string | undefined;
+	/** Ends what the user made after this instant: machines, their tokens, invitations; ISO 8601 UTC. */
+	made_since?: string | undefined;
 	/** Time when the credentials become due, in milliseconds of the lease clock. */
 	now_ms: number;
 }
@@ -38,11 +54,21 @@ export interface Revoked {
 	leases: number;
 	/** Links of identities, with which somebody else could have signed in. */
 	identities: number;
+	/** Machines that the user made; this count and the next two only where those end, too. */
+	machines?: number;
+	/** Tokens of machines that the user made, those of the ended machines included. */
+	machine_tokens?: number;
+	invitations?: number;
 }
 
 /** Operations of the store on revocations. */
 export const revocationOperations = {
-	/** Ends sessions and API tokens, removes links and makes leases due, including those being made, with one event that counts them. */
+	/** Shows what a user made after an instant and still stands. */
+	made: read<(user_id: string, since: string, now: string) => Made>(),
+	/**
+	 * Ends sessions and API tokens, removes links and makes leases due, including those being made, with one event that counts them. The log of
+	 * each realm in which something that the user made ends has the event, too.
+	 */
 	revoke: write<(input: Revocation, event: AuditEvent) => Revoked>(),
 };
 

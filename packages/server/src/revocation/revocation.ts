@@ -8,7 +8,7 @@ import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { RECENTLY_MADE_MS, type RevocationStore, type Revoked } from "./model.ts";
+import { type Made, RECENTLY_MADE_MS, type RevocationStore, type Revoked } from "./model.ts";
 
 /** Dependencies of a revocation. */
 export interface RevocationNeeds extends RefusalNeeds {
@@ -22,31 +22,58 @@ export interface RevocationNeeds extends RefusalNeeds {
 	reaper: Pick<Reaper, "wake">;
 }
 
+/** Subject of a revocation, as a request names it. */
+interface Request {
+	user_id: string | undefined;
+	/** Slug. */
+	realm: string | undefined;
+	keep_links: boolean;
+	with_made: boolean;
+}
+
+/** The instant from which on what a user made is recent. */
+const sinceOf = (now: Date) => new Date(now.getTime() - RECENTLY_MADE_MS).toISOString();
+
+async function requireUser({ store }: RevocationNeeds, user_id: string): Promise<void> {
+	if ((await store.accounts.byId(user_id)) === undefined)
+		throw new AppError("not_found", "user not found: `svc users list` shows the accounts");
+}
+
+/** Shows what a user made for others to use in the last 30 days, and still stands. @throws AppError forbidden, insufficient_scope, not_found. Design: §15 */
+export async function listMade(needs: RevocationNeeds, actor: Actor, user_id: string): Promise<Made> {
+	await requireInstanceAdmin(needs, actor, "read");
+	await requireUser(needs, user_id);
+	const now = needs.system.now();
+	return needs.store.revocations.made(user_id, sinceOf(now), now.toISOString());
+}
+
 /**
  * Revokes immediately what a user holds: sessions, API tokens, credentials of engines, and identities linked in the last 30 days, except for the
  * one that made the account: an intruder may have linked their own. For a realm: the API tokens that are limited to it, and its credentials;
  * sessions belong to no realm. For both: what they have in common. The session or token of the request stays, so that you are not locked out when
- * you revoke yourself in an emergency. It disables nobody: anybody who knows a password can sign in again.
+ * you revoke yourself in an emergency. With what a user made, the machines, their tokens and the invitations of the last 30 days end, too. It disables nobody: anybody who knows a password can sign in again.
  * @throws AppError forbidden, insufficient_scope, validation_failed, not_found (user or realm)
  * Design: §6, §9
  */
 export async function revokeAccess(
 	needs: RevocationNeeds,
 	actor: Actor,
-	{ user_id, realm: slug, keep_links }: { user_id: string | undefined; realm: string | undefined; keep_links: boolean },
+	{ user_id, realm: slug, keep_links, with_made }: Request,
 ): Promise<Revoked> {
 	await requireInstanceAdmin(needs, actor, "delete");
 	if (user_id === undefined && slug === undefined)
 		throw new AppError("validation_failed", "at least one of user_id and realm is needed");
-	if (user_id !== undefined && (await needs.store.accounts.byId(user_id)) === undefined)
-		throw new AppError("not_found", "user not found: `svc users list` shows the accounts");
+	if (with_made && (user_id === undefined || slug !== undefined))
+		throw new AppError("validation_failed", "with_made needs a user, and no realm");
+	if (user_id !== undefined) await requireUser(needs, user_id);
 	const realm = slug === undefined ? undefined : await needs.store.realms.access(slug, actor.user_id);
 	if (slug !== undefined && realm === undefined) throw realmNotFound();
 	const now = needs.system.now();
-	const event = eventBy(actor, now, "access.revoked", realm, { user_id });
+	const event = eventBy(actor, now, "access.revoked", realm, { user_id, ...(with_made && { with_made }) });
 	const keep = actor.jti ?? actor.token_id ?? "";
-	const links_since = keep_links ? undefined : new Date(now.getTime() - RECENTLY_MADE_MS).toISOString();
-	const what = { user_id, realm_id: realm?.id, keep, links_since, now_ms: needs.clock.now() };
+	const since = sinceOf(now);
+	const [links_since, made_since] = [keep_links ? undefined : since, with_made ? since : undefined];
+	const what = { user_id, realm_id: realm?.id, keep, links_since, made_since, now_ms: needs.clock.now() };
 	const revoked = await needs.store.revocations.revoke(what, event);
 	needs.reaper.wake();
 	return revoked;

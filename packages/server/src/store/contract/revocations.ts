@@ -4,7 +4,18 @@ import type { Revocation } from "../../revocation/model.ts";
 import type { SsoLogin } from "../../sso/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { addLease } from "../../testing/leases.ts";
-import { aLease, anAccount, anEvent, aSession, aToken, MADE_AT, newId } from "../../testing/rows.ts";
+import {
+	aLease,
+	aMachine,
+	aMachineToken,
+	anAccount,
+	anEvent,
+	anInvitation,
+	aSession,
+	aToken,
+	MADE_AT,
+	newId,
+} from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -94,6 +105,49 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await leases.activate({ ...lease, due_at: NOW_MS * 2, payload: null }, now), "lost");
 		const { state, reason, due_at } = (await leases.byId(lease.id)) ?? assert.fail("no lease");
 		assert.deepEqual([state, reason, due_at], ["revoking", "requested", NOW_MS]);
+	});
+
+	test("what a user lately made ends when it is asked for, and the log of each realm concerned tells", async () => {
+		const { people, realms, revoke } = await setUp();
+		const [{ id: owner }, { id: user_id }] = people;
+		const [since, old] = ["2030-01-01T00:00:00.000Z", "2029-12-01T00:00:00.000Z"];
+		const created_at = "2030-01-01T00:00:01.000Z";
+		const [own, older, other] = [
+			aMachine(realms[0].id, { created_by: user_id, created_at }),
+			aMachine(realms[0].id, { created_by: user_id, created_at: old }),
+			aMachine(realms[1].id, { created_by: owner, created_at }),
+		];
+		const machines = [own, older, other];
+		for (const machine of machines) await store.machines.set(machine, anEvent());
+		const token = aMachineToken(other.id, { created_by: user_id, created_at });
+		for (const one of [token, aMachineToken(own.id, { created_by: owner, created_at }), aMachineToken(other.id)])
+			assert.equal(await store.machines.addToken(one, anEvent()), "done");
+		const invitation = anInvitation(user_id);
+		await store.invitations.make(invitation, anEvent());
+		const made = await store.revocations.made(user_id, since, MADE_AT);
+		assert.deepEqual(
+			[
+				made.machines.map(({ name }) => name),
+				made.machine_tokens.map(({ id }) => id),
+				made.invitations.map(({ id }) => id),
+			],
+			[[own.name], [token.id], [invitation.id]],
+		);
+		assert.equal(made.machine_tokens[0]?.machine, `${realms[1].slug}/${other.name}`);
+		assert.equal((await revoke({ user_id })).machines, undefined);
+		const start = await countEvents(store);
+		const { machines: ended, machine_tokens, invitations } = await revoke({ user_id, made_since: since });
+		assert.deepEqual([ended, machine_tokens, invitations], [1, 2, 1]);
+		const left = await Promise.all(machines.map(({ id }) => store.machines.byId(id)));
+		assert.deepEqual(
+			left.map((machine) => machine?.id),
+			[undefined, older.id, other.id],
+		);
+		const told = await eventsAfter(store, start, [realms[0].id, realms[1].id]);
+		assert.equal(told.filter(([type]) => type === "access.revoked").length, 3);
+		assert.deepEqual(await store.revocations.made(user_id, since, MADE_AT), {
+			...{ machines: [], machine_tokens: [], invitations: [] },
+		});
 	});
 
 	test("of a user late links are revoked, but not the one that made the account, and none of a realm or when they are to stay", async () => {

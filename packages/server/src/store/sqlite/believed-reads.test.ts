@@ -22,6 +22,7 @@ import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { resetReads } from "./reads/resets.ts";
 import { restoreReads } from "./reads/restores.ts";
+import { revocationReads } from "./reads/revocations.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
@@ -49,6 +50,7 @@ const QUESTIONS: Record<string, object> = {
 	policy: policyReads(reader),
 	realms: { ...realmReads(reader), ...realmLists(db) },
 	resets: resetReads(reader),
+	revocations: revocationReads(reader),
 	secrets: { ...secretReads(reader), ...currentVersions(db), keySet: keySetOfSecrets(db) },
 	sso: ssoReads(reader),
 	tokens: { ...tokenReads(reader), ...tokenLines(db) },
