@@ -90,6 +90,24 @@ test("with names=true, each version says who wrote it: a person, a machine, and 
 	);
 });
 
+test("a write with if_version is refused unless that version is current", async () => {
+	const key = await written(1);
+	const set = (if_version: unknown, name = key) =>
+		client.post<Secret>(`/realms/${slug}/secrets`, { key: name, value: "next", if_version }, { token: alice.token });
+	for (const other of [2, null]) {
+		const answer = await set(other);
+		refused(answer, 409, "conflict");
+		assert.match(answer.text, /nothing was written: `svc secret history` shows who wrote it/);
+	}
+	assert.equal(ok(await set(1), 201).version, 2);
+	refused(await set(1), 409, "conflict");
+	assert.equal(ok(await set(undefined), 201).version, 3);
+	assert.equal(ok(await set(null, unique("NEW")), 201).version, 1);
+	for (const odd of [0, -1, 1.5, "1"]) refused(await set(odd), 400, "validation_failed");
+	const both = await Promise.all([set(3), set(3)]);
+	assert.deepEqual(both.map(({ status }) => status).sort(), [201, 409], "of two at once, one");
+});
+
 test("every version is listed with its time, author and comment, and without its value", async () => {
 	const key = await written(2);
 	await secret(client, bob, slug, key, "of bob");

@@ -28,6 +28,7 @@ const GOOD: Record<string, unknown> = {
 	comment: "text",
 	expires_at: "2090-01-01T00:00:00Z",
 	pre_encrypted: false,
+	if_version: 1,
 	keep_links: true,
 	with_made: true,
 	realm_bytes: 128 * 1024 * 1024,

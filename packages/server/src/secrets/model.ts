@@ -28,7 +28,9 @@ const SecretKey = v.pipe(
 	v.regex(/^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9_.\-/]{1,255}$/, errorMessage("validation_failed", KEY_RULE)),
 );
 
-/** Spec: API › Secrets and encryption. */
+const VersionNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+
+/** Spec: API › Secrets and encryption. Design: §7.2 has if_version, which is ours. */
 export const SetSecret = v.pipe(
 	v.object({
 		key: SecretKey,
@@ -37,6 +39,7 @@ export const SetSecret = v.pipe(
 		comment: v.nullish(v.pipe(PlainText, atMost(1024, "comment")), ""),
 		expires_at: v.nullish(instantOf("expires_at")),
 		pre_encrypted: v.nullish(v.boolean(), false),
+		if_version: v.optional(v.nullable(VersionNumber)),
 	}),
 	v.check(
 		(input) => !input.pre_encrypted || input.value.startsWith(PORTABLE_PREFIX),
@@ -62,8 +65,6 @@ export const Diff = v.pipe(
 
 /** Maximum number of secrets promoted at once. */
 const MAX_PROMOTED = 1000;
-
-const VersionNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 
 /** Secrets to copy. A named version must be the current one; null means that there must be none. */
 export const Promote = v.pipe(
@@ -127,6 +128,8 @@ export interface SecretVersion {
 export interface NewVersion extends Omit<SecretVersion, "version"> {
 	/** Bytes that its realm may hold, unless the owner's account has its own limit. */
 	realm_bytes: number;
+	/** The required current version; null if there must be none, absent if any will do. */
+	if_version?: number | null;
 }
 
 /** Reason why nothing was written: the realm was deleted meanwhile, or has no room. */
@@ -192,11 +195,11 @@ export interface DeletedSecret {
 export const secretOperations = {
 	/**
 	 * Writes the next version, keeps the last 20, and puts the version into the event. In a full realm it drops as many of the oldest versions of
-	 * this key and environment as are needed, but none that was superseded in the last minute.
+	 * this key and environment as are needed, but none that was superseded in the last minute. `changed` when the current version is not the required one.
 	 */
-	set: write<(input: NewVersion, event: AuditEvent) => { version: number; created_at: string } | NotWritten>({
-		forgets: ["secrets"],
-	}),
+	set: write<
+		(input: NewVersion, event: AuditEvent) => { version: number; created_at: string } | NotWritten | "changed"
+	>({ forgets: ["secrets"] }),
 	/** Writes all of them as `set` does, or none: `changed` when a version is not the required one. */
 	promote: write<
 		(secrets: Promoted[], event: AuditEvent) => { version: number; created_at: string }[] | NotWritten | "changed"

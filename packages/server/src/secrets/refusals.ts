@@ -12,3 +12,11 @@ export function realmFull(): AppError {
 		"the realm is full (limits.realm_bytes, including the history): remove secrets for good with `svc secret delete --purge`, or ask the instance admin to raise it for the realm's owner with `svc users limits`",
 	);
 }
+
+/** Makes the answer to a write whose `if_version` is not the current version. */
+export function versionMoved(): AppError {
+	return new AppError(
+		"conflict",
+		"the secret has another version than if_version, so nothing was written: `svc secret history` shows who wrote it",
+	);
+}

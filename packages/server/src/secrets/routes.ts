@@ -84,7 +84,7 @@ function writing(needs: SecretNeeds): Route[] {
 			body: SetSecret,
 			status: 201,
 			answer: WrittenSchema,
-			errors: ["invalid_environment", "invalid_ciphertext", "not_found", "limit_reached"],
+			errors: ["invalid_environment", "invalid_ciphertext", "not_found", "conflict", "limit_reached"],
 			isBrief: true,
 			handle: ({ actor, params, body }) => setSecret(needs, actor, params.slug, body),
 		}),

@@ -12,7 +12,7 @@ import type { Actor } from "../policy/model.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import type { SecretStore, SecretVersion, SetSecret, VersionInfo } from "./model.ts";
-import { realmFull, secretNotFound } from "./refusals.ts";
+import { realmFull, secretNotFound, versionMoved } from "./refusals.ts";
 import { openStored, openValue, sealValue } from "./value.ts";
 
 /** Dependencies of the secret rules. */
@@ -61,7 +61,8 @@ export interface SecretWritten {
 
 /**
  * Creates the secret, or raises its version when the key already exists in that environment.
- * @throws AppError not_found (realm), forbidden, insufficient_scope, validation_failed (expires_at in the past), limit_reached
+ * @throws AppError not_found (realm), forbidden, insufficient_scope, validation_failed (expires_at in the past), limit_reached, conflict (the
+ * current version is not if_version)
  * Spec: API › Secrets and encryption
  */
 export async function setSecret(
@@ -76,12 +77,14 @@ export async function setSecret(
 	if (hasExpired(expires_at, needs.system.now().toISOString())) {
 		throw new AppError("validation_failed", "expires_at must be in the future");
 	}
-	const { key, value, comment, pre_encrypted } = input;
-	return write(needs, actor, realm, "secret.set", { key, value, environment, comment, pre_encrypted, expires_at });
+	const { key, value, comment, pre_encrypted, if_version } = input;
+	const row = { key, value, environment, comment, pre_encrypted, expires_at };
+	return write(needs, actor, realm, "secret.set", if_version === undefined ? row : { ...row, if_version });
 }
 
 type NewVersion = Pick<SecretVersion, "key" | "environment" | "comment" | "pre_encrypted" | "expires_at"> & {
 	value: string;
+	if_version?: number | null;
 };
 
 async function write(
@@ -106,6 +109,7 @@ async function write(
 	const written = await needs.store.secrets.set({ ...row, value: await sealValue(needs, row, input.value) }, event);
 	if (written === "realm_gone") throw realmNotFound();
 	if (written === "limit_reached") throw realmFull();
+	if (written === "changed") throw versionMoved();
 	return { key, environment, version: written.version, created_at: written.created_at, updated_at: row.created_at };
 }
 

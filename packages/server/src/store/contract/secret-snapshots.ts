@@ -7,7 +7,7 @@ import { aDeletion, anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests the port's promises about all secrets of an environment, and about promoting them to another one. */
+/** Tests the port's promises about all secrets of an environment, about promoting them to another one, and about required versions. */
 export async function secretSnapshotContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const { secrets } = store;
@@ -85,6 +85,21 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		facts: { key },
 		from: { environment: "dev", version: 1 },
 		...given,
+	});
+
+	test("a write that requires a version changes nothing when another one is current", async () => {
+		const realm = await newRealm();
+		const start = await countEvents(store);
+		const setIf = (if_version: number | null) => set(realm, "k", { if_version });
+		assert.equal(await setIf(1), "changed");
+		assert.deepEqual(await setIf(null), { version: 1, created_at: MADE_AT });
+		assert.equal(await setIf(null), "changed");
+		assert.deepEqual(await setIf(1), { version: 2, created_at: MADE_AT });
+		assert.equal(await setIf(1), "changed");
+		await secrets.remove({ ...aDeletion(), realm_id: realm, environment: "dev", key: "k" }, anEvent());
+		assert.equal(await setIf(2), "changed", "a deleted secret has no version");
+		assert.deepEqual(await setIf(null), { version: 3, created_at: MADE_AT });
+		assert.equal((await countEvents(store)) - start, 4);
 	});
 
 	test("secrets are promoted together, each with its event and as the next version of its target", async () => {

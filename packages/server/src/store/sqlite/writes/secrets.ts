@@ -106,6 +106,7 @@ export function secretWrites(db: Database, append: Append): Implementations<"wri
 		set(input, event) {
 			const held = room.find(input);
 			if (held === undefined) return "realm_gone";
+			if (input.if_version !== undefined && currentVersion(input) !== input.if_version) return "changed";
 			const planned = plan(held, input);
 			return planned === undefined ? "limit_reached" : write(planned, event);
 		},
