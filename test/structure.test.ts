@@ -102,6 +102,11 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^http\//,
 			may: /^(http\/|crypto\/(api-token|session)\.ts$|policy\/authorize\.ts$|health\/metrics\.ts$)|\/model\.ts$/,
 		},
+		// The pages call the nouns' rules, as their routes do. Only the program's own constants are markup.
+		{
+			from: /^console\//,
+			may: /^console\/|^http\/(pages|authenticate|input)\.ts$|^crypto\/(session|key-set)\.ts$|^(accounts|audit|leases|policy|realms|secrets|tokens)\/((?!routes)\w+|model)\.ts$/,
+		},
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^doctor\//,
@@ -232,7 +237,7 @@ test("clock, randomness and environment are read in one place each", () => {
 		["the wall clock", /\bDate\.now\(|new Date\(\)/, /src\/system\.ts$/],
 		["randomness", /\bMath\.random\(|\brandomUUID(v7)?\(|[^.\w]randomBytes\(\d/, /src\/system\.ts$/],
 		["the environment", /\bprocess\.env\b/, /packages\/svc\/src\/(server|addon)\.ts$/],
-		["the console", /\bconsole\./, /^$/],
+		["the console", /\bconsole\.(?:log|error|warn|info|debug|trace|table|dir)\b/, /^$/],
 		["what takes a check out of openid-client", /\bskip(?:State|Subject)Check\b|\ballowInsecureRequests\b/, /^$/],
 	];
 	const wrong = rules.flatMap(([name, pattern, only]) =>
@@ -242,6 +247,14 @@ test("clock, randomness and environment are read in one place each", () => {
 			.map((file) => `${file}: ${name}`),
 	);
 	assert.deepEqual(wrong, []);
+});
+
+test("only the layout of the console admits text as markup, and only one page shows a value", () => {
+	const pages = files.filter((file) => file.startsWith("packages/server/src/console/") && !isTest(file));
+	const named = (pattern: RegExp) =>
+		pages.filter((file) => pattern.test(read(file))).map((file) => file.split("/").at(-1));
+	assert.deepEqual(named(/\bconstant\(/), ["html.ts", "layout.ts"]);
+	assert.deepEqual(named(/\b(?:getSecret|syncSecrets|withValues: true)\b/), ["secret.ts"]);
 });
 
 test("no file names a machine's folder or a registry's host", () => {

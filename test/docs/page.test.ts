@@ -24,7 +24,7 @@ test("the page and its files may load nothing from elsewhere and may not be fram
 		assert.equal(status, 200, path);
 		const policy = String(headers["content-security-policy"]);
 		assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';/);
-		assert.match(policy, /frame-ancestors 'none'$/);
+		assert.match(policy, /frame-ancestors 'none'; sandbox allow-scripts allow-same-origin allow-forms$/);
 		assert.equal(headers["x-content-type-options"], "nosniff");
 	}
 	const { text } = await client.send("GET", "/docs");

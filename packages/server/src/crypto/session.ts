@@ -13,6 +13,8 @@ export const SESSION_SECONDS = 86_400;
 const ALGORITHM = "HS256";
 /** Keeps any other JWT that this key may one day sign from passing as a session. */
 const TYPE = "svc-session+jwt";
+/** Type of a session of the console: it is no bearer, and a bearer is no session of the console. Design: §16 */
+export const CONSOLE_TYPE = "svc-console+jwt";
 const MAX_TOKEN_CHARACTERS = 4096;
 const MAX_REMEMBERED = 10_000;
 /** Seconds that the clock may have been set back since a token was issued. */
@@ -41,15 +43,20 @@ export interface SessionTokens {
 /**
  * Makes the signer and checker of session tokens. It remembers verified tokens, at most until they expire.
  * @param keys returns the current session keys
+ * @param type the only kind of token that it makes and accepts
  * Design: §6.
  */
-export function createSessionTokens(keys: () => KeySet<MacKey>, system: Pick<System, "now">): SessionTokens {
+export function createSessionTokens(
+	keys: () => KeySet<MacKey>,
+	system: Pick<System, "now">,
+	type: string = TYPE,
+): SessionTokens {
 	const verified = createCache<string, SessionClaims>(MAX_REMEMBERED);
 	const isLive = (claims: SessionClaims) => claims.exp * 1000 > system.now().getTime();
 	return {
 		sign({ sub, jti, iat, exp }) {
 			const { id, bytes } = keys().active;
-			const header = { alg: ALGORITHM, typ: TYPE, kid: id };
+			const header = { alg: ALGORITHM, typ: type, kid: id };
 			return new SignJWT({ sub, jti, iat, exp }).setProtectedHeader(header).sign(bytes);
 		},
 		async verify(token) {
@@ -57,7 +64,7 @@ export function createSessionTokens(keys: () => KeySet<MacKey>, system: Pick<Sys
 			const digest = hash("sha256", token, "base64url");
 			const known = verified.get(digest);
 			if (known !== undefined) return isLive(known) ? known : undefined;
-			const claims = await verifyToken(token, keys(), system.now());
+			const claims = await verifyToken(token, type, keys(), system.now());
 			if (claims === undefined || !isLive(claims)) return undefined;
 			verified.set(digest, claims);
 			return claims;
@@ -71,7 +78,12 @@ export function isCanonical(token: string): boolean {
 	return Buffer.from(signature, "base64url").toString("base64url") === signature;
 }
 
-async function verifyToken(token: string, keys: KeySet<MacKey>, now: Date): Promise<SessionClaims | undefined> {
+async function verifyToken(
+	token: string,
+	typ: string,
+	keys: KeySet<MacKey>,
+	now: Date,
+): Promise<SessionClaims | undefined> {
 	let retired_at: Date | undefined;
 	const findKey = ({ kid }: { kid?: string }) => {
 		const key = kid === undefined ? undefined : keys.byId.get(kid);
@@ -82,7 +94,7 @@ async function verifyToken(token: string, keys: KeySet<MacKey>, now: Date): Prom
 	try {
 		const { payload } = await jwtVerify(token, findKey, {
 			algorithms: [ALGORITHM],
-			typ: TYPE,
+			typ,
 			requiredClaims: ["exp", "iat", "sub", "jti"],
 			maxTokenAge: SESSION_SECONDS,
 			clockTolerance: SET_BACK,

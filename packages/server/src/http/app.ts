@@ -15,10 +15,11 @@ import { createSourceReader, sourceGroup } from "../source.ts";
 import { Streamed } from "../streamed.ts";
 import { type Answers, SMALL_CHARS } from "./answers.ts";
 import type { Identify } from "./authenticate.ts";
-import { type Bodies, isHere } from "./bodies.ts";
+import { type Bodies, isHere, MAX_BODY_BYTES } from "./bodies.ts";
 import type { Recipient } from "./budget.ts";
 import type { AnswerHeaders, NewHeaders } from "./headers.ts";
 import { check, parseQuery, readForm, readJson } from "./input.ts";
+import { isForPages, type PageRequest, type Pages } from "./pages.ts";
 import type { Call, Route } from "./route.ts";
 
 /** Dependencies of the app. */
@@ -33,6 +34,8 @@ export interface AppNeeds {
 	identify: Identify;
 	/** Tells whether another program altered the database, which is then not trusted. */
 	isAltered(): boolean;
+	/** The console; undefined where it is off. */
+	pages?: Pages | undefined;
 }
 
 type Env = { Bindings: HttpBindings };
@@ -66,7 +69,12 @@ export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
 	}
 	const unrouted = (c: Context<Env>, error: unknown) =>
 		fail(needs, { c, headers: needs.newHeaders() }, error, { path: "none" });
-	app.notFound((c) => unrouted(c, noRoute(allowedMethods(app, routes, c.req.path))));
+	app.notFound((c) => {
+		const { pages } = needs;
+		if (pages !== undefined && isForPages(c.req.method, c.req.path, c.req.header("accept")))
+			return answerPage(needs, pages, c, sourceOf(c.env.incoming));
+		return unrouted(c, noRoute(allowedMethods(app, routes, c.req.path)));
+	});
 	app.onError((error, c) => unrouted(c, error));
 	return app;
 }
@@ -148,6 +156,40 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	return whole === undefined ? RESPONSE_ALREADY_SENT : c.body(whole as string, status, headers);
 }
 
+/** Answers a request for the console: every error is a page, too. */
+async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: string): Promise<Response> {
+	const started = performance.now();
+	const { incoming, outgoing } = c.env;
+	const headers = needs.newHeaders();
+	const request_id = headers["x-request-id"];
+	const request: PageRequest = {
+		method: c.req.method === "HEAD" ? "GET" : c.req.method,
+		target: incoming.url ?? "",
+		headers: incoming.headers,
+		request_id,
+		ip,
+		readForm: () => readForm(incoming, needs.bodies.holderFor(ip), MAX_BODY_BYTES),
+	};
+	const ask = async (asked: PageRequest) => {
+		if (needs.isAltered()) throw new AppError("database_altered", ALTERED);
+		if (ODD_PATH.test(asked.target)) throw new AppError("not_found", ODD);
+		return pages.answer(asked);
+	};
+	const answer = await withSlot(slotOfRequest(incoming), ask, request).catch((thrown: unknown) => {
+		const error = noted(needs, { request_id, method: request.method, route: CONSOLE }, thrown);
+		return pages.refuse(request, error);
+	});
+	const { status, body } = answer;
+	Object.assign(headers, answer.headers);
+	needs.metrics.answered(request.method, CONSOLE, status, (performance.now() - started) / 1000);
+	if (c.req.method === "HEAD") return c.body(null, status as 200, headers);
+	const whole = await needs.answers.send(outgoing, recipientOf(undefined, ip), { status, headers }, body);
+	return whole === undefined ? RESPONSE_ALREADY_SENT : c.body(whole as string, status as 200, headers);
+}
+
+/** All pages are one route to the metrics and the log. */
+const CONSOLE = "/console";
+
 function recipientOf(actor: Actor | undefined, ip: string): Recipient {
 	if (actor === undefined) return { person: undefined, account: sourceGroup(ip) };
 	return { person: actor.token_id ?? actor.jti, account: actor.user_id };
@@ -158,22 +200,33 @@ function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered:
 	else outgoing.once("close", () => listener(outgoing.writableFinished));
 }
 
-/** Makes every error's answer. Only the log sees errors that are not AppErrors. */
+/** Makes every error's answer. */
 function fail(
 	needs: AppNeeds,
 	{ c, headers }: Pick<Request, "c" | "headers">,
 	thrown: unknown,
 	route: Pick<Route, "path" | "notFound">,
 ): Response {
+	const asked = { request_id: headers["x-request-id"], method: c.req.method, route: route.path };
+	const error = noted(needs, asked, thrown);
+	const body = error.code === "not_found" && route.notFound !== undefined ? route.notFound : error;
+	return c.body(JSON.stringify(body), error.status, { ...headers, ...error.headers });
+}
+
+/** Logs and counts what ended a request. Only the log sees errors that are not AppErrors. @returns what the caller may see */
+function noted(
+	needs: AppNeeds,
+	asked: { request_id: string; method: string; route: string },
+	thrown: unknown,
+): AppError {
 	const error = thrown instanceof AppError ? thrown : new AppError("internal_error", INTERNAL, { cause: thrown });
 	if (error.status >= 500) {
 		const { status, message, cause } = error;
-		const facts = { request_id: headers["x-request-id"], method: c.req.method, route: route.path, status, message };
+		const facts = { ...asked, status, message };
 		needs.log("error", "request.failed", cause === undefined ? facts : { ...facts, error: cause });
 	}
 	if (error instanceof LimitReached) needs.limits.refuse(error.limit);
-	const body = error.code === "not_found" && route.notFound !== undefined ? route.notFound : error;
-	return c.body(JSON.stringify(body), error.status, { ...headers, ...error.headers });
+	return error;
 }
 
 const INTERNAL = "internal error: the server's log has the details under this answer's X-Request-Id";

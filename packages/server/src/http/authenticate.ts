@@ -95,7 +95,23 @@ function noteUse({ store, noted }: IdentityNeeds, id: string, now: Date): void {
 	store.tokens.used({ id, at: now.toISOString() }).catch(() => undefined);
 }
 
-async function bySession({ store, system, sessions }: IdentityNeeds, token: string): Promise<Identity | undefined> {
+/** Dependencies of recognizing a session. */
+export type SessionOwnerNeeds = Pick<IdentityNeeds, "system" | "sessions"> & {
+	store: Pick<IdentityNeeds["store"], "accounts">;
+};
+
+/** Identifies the owner of a session of the console; undefined when it is none, or has ended. @param token the value of its cookie */
+export async function identifySession(
+	needs: SessionOwnerNeeds,
+	token: string,
+	request_id: string,
+	ip: string,
+): Promise<Actor | undefined> {
+	const identity = await bySession(needs, token);
+	return identity && { ...identity, grants: [], request_id, ip };
+}
+
+async function bySession({ store, system, sessions }: SessionOwnerNeeds, token: string): Promise<Identity | undefined> {
 	const claims = await sessions.verify(token);
 	const owner = claims && (await store.accounts.sessionOwner(claims.jti, claims.sub, system.now().toISOString()));
 	if (owner === undefined) return undefined;

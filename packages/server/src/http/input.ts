@@ -62,14 +62,19 @@ function asAppError(error: unknown): unknown {
 
 /**
  * Reads a form that a browser posted.
+ * @param most its largest size, in bytes
  * @throws AppError payload_too_large, overloaded, bad_request (another content type, a field that is given twice)
  */
-export async function readForm(incoming: IncomingMessage, hold: Hold): Promise<Record<string, string>> {
+export async function readForm(
+	incoming: IncomingMessage,
+	hold: Hold,
+	most: number = MAX_FORM_BYTES,
+): Promise<Record<string, string>> {
 	if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(incoming.headers["content-type"] ?? "")) {
 		throw new AppError("bad_request", "the body must be a form: application/x-www-form-urlencoded");
 	}
 	const form: Record<string, string> = Object.create(null);
-	const text = await readBody(incoming, hold, MAX_FORM_BYTES, (bytes) => bytes.toString());
+	const text = await readBody(incoming, hold, most, (bytes) => bytes.toString());
 	for (const [name, value] of new URLSearchParams(text)) {
 		if (name in form) throw new AppError("bad_request", "a field of the form is given twice");
 		form[name] = value;

@@ -123,7 +123,7 @@ export async function getSecret(
 	needs: SecretNeeds,
 	actor: Actor,
 	name: SecretName,
-	via: "api" | "eso",
+	via: "api" | "eso" | "console",
 	version?: number,
 ): Promise<SecretValue> {
 	const { environment, key } = name;

@@ -8,6 +8,8 @@ import { auditRoutes } from "../audit/routes.ts";
 import { backupRoutes } from "../backups/routes.ts";
 import { createCache } from "../cache.ts";
 import type { Config } from "../config.ts";
+import { createConsole } from "../console/console.ts";
+import type { SiteNeeds } from "../console/site.ts";
 import { WIDTHS } from "../crypto/argon2.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { createSessionTokens } from "../crypto/session.ts";
@@ -111,14 +113,9 @@ export function wireApp(parts: AppParts) {
 		...healthRoutes({ ...parts, metrics }),
 		...peopleRoutes(parts, signing, identify),
 		...ssoRoutes({
-			...needs,
-			...signing,
-			flows,
-			limits,
+			...{ ...needs, ...signing, flows, limits, protocols, address },
 			codes: createCodes(),
 			directory: createDirectories(),
-			protocols,
-			address,
 		}),
 		...tokenRoutes(needs),
 		...machineRoutes(needs),
@@ -138,12 +135,24 @@ export function wireApp(parts: AppParts) {
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
-	const app = createApp(
-		{ log, metrics, newHeaders, limits, ...made, trusted_proxies: config.trusted_proxies, identify, isAltered },
-		[...routes, ...docsRoutes()],
-	);
-	const admission = createAdmission({ newHeaders, limits }, config.trusted_proxies);
+	const { trusted_proxies } = config;
+	const pages = wireConsole(parts, { ...secrets, ...signing });
+	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
+		...routes,
+		...docsRoutes(),
+	]);
+	const admission = createAdmission({ newHeaders, limits }, trusted_proxies);
 	return { app: app as never, newHeaders, admission };
+}
+
+/** Makes the console from the rules' parts. */
+function wireConsole(
+	{ config, setup_code, address }: AppParts,
+	rules: Omit<SiteNeeds, "address" | "registration" | "setup_code" | "realms_per_account">,
+) {
+	const { registration, limits, base_url } = config;
+	const { realms_per_account } = limits;
+	return createConsole(base_url, { ...rules, registration, setup_code, address, realms_per_account });
 }
 
 /** Makes the routes of accounts, and of the codes with which people get in. */

@@ -1,0 +1,30 @@
+const SESSION = "svc-session";
+/** Holds nothing: a page that held a value leaves the browser's memory once a cookie changes. */
+const SEEN = "svc-seen";
+
+/** Names and attributes of the console's cookies under its address. Design: §16 */
+export interface Cookies {
+	/** Reads the session's cookie; undefined without one, or with two. */
+	read(header: string | undefined): string | undefined;
+	begin(token: string): string;
+	end(): string;
+	/** Changes a cookie, so that browsers forget the page before. @param mark differs each time */
+	forget(mark: string): string;
+}
+
+/** Makes the cookies for an address: `__Host-` and Secure, unless it is http on loopback. */
+export function cookiesFor(origin: string): Cookies {
+	const isSecure = origin.startsWith("https:");
+	const named = (name: string) => (isSecure ? `__Host-${name}` : name);
+	const attributes = `Path=/; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
+	return {
+		read(header = "") {
+			const start = `${named(SESSION)}=`;
+			const found = header.split(/; */).filter((one) => one.startsWith(start));
+			return found.length === 1 ? found[0]?.slice(start.length) : undefined;
+		},
+		begin: (token) => `${named(SESSION)}=${token}; ${attributes}`,
+		end: () => `${named(SESSION)}=; Max-Age=0; ${attributes}`,
+		forget: (mark) => `${named(SEEN)}=${mark}; ${attributes}`,
+	};
+}

@@ -1,0 +1,72 @@
+import { AppError } from "../errors.ts";
+import type { Actor } from "../policy/model.ts";
+import type { Address, Html } from "./html.ts";
+
+/** Fields of a form or a query. Any may be missing. */
+export type Fields = Readonly<Partial<Record<string, string>>>;
+
+/** A person's request for a page, once session and form have been checked. */
+export interface Visit {
+	actor: Actor;
+	/** Parts of the path, decoded. */
+	params: readonly string[];
+	query: Fields;
+	/** Fields of the posted form. */
+	form: Fields;
+	/** Hidden field that every form of this session needs. */
+	token: Html;
+	/** Memory of the session between two pages. */
+	notes: Notes;
+}
+
+/** Memory of a session between two pages; it is stored nowhere. */
+export interface Notes {
+	/** Shown once, on the next page. */
+	message?: string | undefined;
+	/** The secret that the next page of this target may show once. */
+	reveal?: { target: string; until: number } | undefined;
+	/** Set while the last page held a value. */
+	hasShown?: boolean;
+}
+
+/** A link: what it says, and its address. */
+export type Link = readonly [label: string, to: Address];
+
+/** A page, without what all pages share. */
+export interface Page {
+	/** Heading and title: never a value. */
+	title: string;
+	body: Html;
+	/** Pages above this one. */
+	above?: readonly Link[];
+	/** Pages beside this one; the one with this page's title is the current one. */
+	tabs?: { name: string; current: string; links: readonly Link[] };
+	/** How to do the same with `svc`. */
+	commands?: readonly string[];
+	status?: number;
+	/** Seconds after which the browser asks for the page again. */
+	refresh?: number;
+}
+
+/** The way to the next page after a change. */
+export interface Moved {
+	to: Address;
+	/** Shown there once. */
+	message?: string;
+	/** Cookies to set or end. */
+	cookies?: readonly string[];
+}
+
+/** A page or a change: POST changes and GET shows. */
+export interface Endpoint {
+	method: "GET" | "POST";
+	path: RegExp;
+	answer(visit: Visit): Promise<Page | Moved>;
+}
+
+/** Reads a field of a form. @throws AppError missing_field */
+export function fieldOf(visit: Pick<Visit, "form">, name: string): string {
+	const value = visit.form[name];
+	if (value === undefined || value === "") throw new AppError("missing_field", `${name} is required`);
+	return value;
+}

@@ -1,0 +1,30 @@
+import type { AppError } from "../../errors.ts";
+import { addressOf, html } from "../html.ts";
+import type { Page } from "../page.ts";
+
+const TITLES: Partial<Record<number, string>> = {
+	401: "Sign in again",
+	403: "You may not do this",
+	404: "Not found",
+	405: "Not possible",
+	409: "Something changed",
+	413: "Too large",
+	429: "Too many requests",
+	500: "Something went wrong",
+	503: "Not available now",
+};
+
+/**
+ * Makes the page of a refusal: what happened, who can help, and a way on.
+ * @param from the page whose form was refused
+ */
+export function errorPage({ status, code, message }: AppError, from?: string): Page {
+	const again = from === undefined ? "" : html`<p><a href="${addressOf(from)}">Back to the page, as it is now</a></p>`;
+	const help =
+		code === "forbidden" ? html`<p>An admin of the realm can give you another role, on the page Members.</p>` : "";
+	return {
+		title: TITLES[status] ?? "This did not work",
+		status,
+		body: html`<p class="error" role="alert">${message}</p>${help}${again}<p><a href="/console">Your realms</a></p>`,
+	};
+}

@@ -1,0 +1,18 @@
+import type { Pagination } from "../../pagination.ts";
+import { type Address, type Html, html } from "../html.ts";
+
+/** Shows an instant to the minute, in UTC; its attribute has all of it. */
+export function time(instant: string): Html {
+	return html`<time datetime="${instant}">${instant.slice(0, 16).replace("T", " ")} UTC</time>`;
+}
+
+/** Makes a table; below 46 rem each row becomes a block, with the headings before its cells. */
+export function table(caption: string, headings: readonly string[], rows: readonly Html[]): Html {
+	const cells = headings.map((heading) => html`<th scope="col">${heading}</th>`);
+	return html`<table class="stack"><caption>${caption}</caption><thead><tr>${cells}</tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+/** Links to the next page of a list. @param to its address, given the cursor */
+export function more({ next_cursor }: Pagination, to: (cursor: string) => Address): Html | string {
+	return next_cursor === undefined ? "" : html`<p><a href="${to(next_cursor)}">Next page</a></p>`;
+}

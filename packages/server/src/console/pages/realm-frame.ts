@@ -1,0 +1,27 @@
+import type { AccessNeeds } from "../../policy/authorize.ts";
+import { realmNotFound } from "../../policy/decide.ts";
+import { type Actor, type Capability, ROLES } from "../../policy/model.ts";
+import { address } from "../html.ts";
+import type { Page } from "../page.ts";
+
+/** Tells what the caller may do in a realm: only that is offered. The rules decide. */
+export type May = (capability: Capability) => boolean;
+
+/** Reads the caller's role, for what to offer. @throws AppError not_found */
+export async function mayIn({ store }: AccessNeeds, actor: Actor, slug: string): Promise<May> {
+	const role = (await store.realms.access(slug, actor.user_id))?.role ?? undefined;
+	if (role === undefined) throw realmNotFound();
+	const capabilities: readonly Capability[] = ROLES[role];
+	return (capability) => capabilities.includes(capability);
+}
+
+/** Makes what the pages of a realm share. @param current the title of the tab */
+export function inRealm(slug: string, current: string): Pick<Page, "above" | "tabs"> {
+	return {
+		above: [
+			["Realms", address`/console`],
+			[slug, address`/console/realms/${slug}`],
+		],
+		tabs: { name: `Realm ${slug}`, current, links: [["Secrets", address`/console/realms/${slug}`]] },
+	};
+}

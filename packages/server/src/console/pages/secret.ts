@@ -1,0 +1,190 @@
+import * as v from "valibot";
+import { type AccountStore, namesOf } from "../../accounts/model.ts";
+import { AppError } from "../../errors.ts";
+import { check } from "../../http/input.ts";
+import { Environment } from "../../messages.ts";
+import { Rollback, SetSecret, type VersionInfo } from "../../secrets/model.ts";
+import {
+	type BulkNeeds,
+	getSecret,
+	listVersions,
+	rollbackSecret,
+	type SecretName,
+	setSecret,
+} from "../../secrets/secrets.ts";
+import { address, type Html, html } from "../html.ts";
+import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { table, time } from "./parts.ts";
+import { inRealm, type May, mayIn } from "./realm-frame.ts";
+import { COLUMNS } from "./secrets.ts";
+
+/** Dependencies of the page of a secret. */
+export type SecretNeeds = BulkNeeds & { store: { accounts: Pick<AccountStore, "byId"> } };
+
+/** Seconds for which a value is shown. */
+const SHOWN_SECONDS = 30;
+/** Milliseconds within which the page after "Reveal" must be asked for. */
+const REVEAL_MS = 30_000;
+/** Versions that are kept, and shown. */
+const KEPT = 20;
+
+const PATH = /^\/console\/realms\/([^/]+)\/secrets\/([^/]+)$/;
+const Env = v.object({ env: v.optional(Environment, "dev") });
+
+/** The page of one secret in one environment: its value on request, its history, and what changes it. */
+export function secretPage(needs: SecretNeeds): Endpoint[] {
+	return [
+		{ method: "GET", path: PATH, answer: (visit) => secret(needs, visit) },
+		{ method: "POST", path: PATH, answer: (visit) => act(needs, visit) },
+		{ method: "GET", path: /^\/console\/realms\/([^/]+)\/secret$/, answer: async (visit) => forward(visit) },
+	];
+}
+
+function nameOf({ params: [slug = "", key = ""], query }: Visit): SecretName {
+	return { slug, key, environment: check(Env, { env: query.env }).env };
+}
+
+const pageOf = ({ slug, key, environment }: SecretName) =>
+	address`/console/realms/${slug}/secrets/${key}?env=${environment}`;
+
+/** Leads to the page of the key that a form named. */
+function forward({ params: [slug = ""], query }: Visit): Moved {
+	const { env } = check(Env, { env: query.env });
+	return { to: pageOf({ slug, key: query.key ?? "", environment: env }) };
+}
+
+async function secret(needs: SecretNeeds, visit: Visit): Promise<Page> {
+	const { actor, token, notes } = visit;
+	const name = nameOf(visit);
+	const may = await mayIn(needs, actor, name.slug);
+	const versions = await history(needs, visit, name);
+	const value = versions.length === 0 ? undefined : await revealed(needs, visit, name);
+	if (value !== undefined) notes.hasShown = true;
+	const people = await namesOf(
+		needs,
+		versions.map(({ created_by }) => created_by),
+	);
+	const { slug, key, environment } = name;
+	return {
+		...inRealm(slug, "Secrets"),
+		title: `${key} in ${environment}`,
+		...(value === undefined ? {} : { refresh: SHOWN_SECONDS }),
+		body: html`${switchTo(name)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value)}
+${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${past(name, token, versions, people, may)}`,
+		commands: [
+			`svc secret get ${key} --realm ${slug} --env ${environment}`,
+			...(may("secrets:write") ? [`svc secret set ${key} --realm ${slug} --env ${environment}`] : []),
+			`svc secret history ${key} --realm ${slug} --env ${environment}`,
+		],
+	};
+}
+
+/** Reads the kept versions; none where the key is not set. */
+async function history(needs: SecretNeeds, { actor }: Visit, name: SecretName): Promise<VersionInfo[]> {
+	try {
+		return (await listVersions(needs, actor, name, { limit: KEPT })).rows;
+	} catch (error) {
+		if (error instanceof AppError && error.code === "not_found") return [];
+		throw error;
+	}
+}
+
+/** Reads the value if "Reveal" was pressed on this page just before; a second request shows nothing. The rule logs it first. */
+async function revealed(needs: SecretNeeds, { actor, notes }: Visit, name: SecretName): Promise<string | undefined> {
+	const { reveal } = notes;
+	notes.reveal = undefined;
+	if (reveal === undefined || reveal.target !== idOf(name) || reveal.until < needs.system.now().getTime())
+		return undefined;
+	return (await getSecret(needs, actor, name, "console")).value;
+}
+
+const idOf = ({ slug, environment, key }: SecretName) => `${slug} ${environment} ${key}`;
+
+function switchTo({ slug, key, environment }: SecretName): Html {
+	const links = COLUMNS.map((one) => {
+		const to = pageOf({ slug, key, environment: one });
+		return one === environment
+			? html`<li><a href="${to}" aria-current="page">${one}</a></li>`
+			: html`<li><a href="${to}">${one}</a></li>`;
+	});
+	return html`<nav class="tabs" aria-label="Environments"><ul>${links}</ul></nav>`;
+}
+
+function box(name: SecretName, token: Html, value: string | undefined): Html {
+	const reveal = (label: string) =>
+		html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="reveal"><button>${label}</button></form>`;
+	if (value === undefined) {
+		return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2><p class="quiet">Hidden. Showing it is recorded in the audit log.</p>${reveal("Reveal")}</section>`;
+	}
+	const note = /[\0\r]/.test(value)
+		? html`<p class="warn">The value has characters that a page cannot show: read it with <code>svc secret get</code>.</p>`
+		: "";
+	return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2>
+<pre class="value" data-value="" translate="no">
+${value}</pre><p class="quiet">Hidden again after ${SHOWN_SECONDS} seconds.</p>${note}<div class="row"><button type="button" data-copy="" hidden>Copy</button>${reveal("Reveal for 30 seconds more")}</div></section>`;
+}
+
+function writing(name: SecretName, token: Html, version: number | undefined): Html {
+	const heading = version === undefined ? "Write the first version" : "Write a new version";
+	return html`<section class="box" aria-labelledby="write"><h2 id="write">${heading}</h2><form method="post" action="${pageOf(name)}">${token}
+<input type="hidden" name="action" value="write"><input type="hidden" name="if_version" value="${version ?? ""}">
+<label for="new-value">New value</label><textarea id="new-value" name="value" rows="3" required autocomplete="off" spellcheck="false" autocapitalize="off" translate="no" aria-describedby="lines"></textarea>
+<p class="quiet" id="lines">Line breaks are stored as LF. For exact bytes use <code>svc secret set --from-file</code>.</p>
+<label for="comment">Comment: why it changes</label><input id="comment" name="comment" type="text" autocomplete="off">
+<p><button>Write</button></p></form></section>`;
+}
+
+function past(
+	name: SecretName,
+	token: Html,
+	versions: readonly VersionInfo[],
+	people: ReadonlyMap<string, { email: string }>,
+	may: May,
+): Html | string {
+	if (versions.length === 0) return "";
+	const [current] = versions;
+	const rows = versions.map(({ version, created_at, created_by, comment }) => {
+		const back =
+			version === current?.version || !may("secrets:write")
+				? ""
+				: html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="rollback"><input type="hidden" name="version" value="${version}"><button>Write version ${version} again</button></form>`;
+		return html`<tr><th scope="row">${version}</th><td data-label="Written">${time(created_at)}</td><td data-label="By">${people.get(created_by)?.email ?? created_by}</td><td data-label="Comment">${comment}</td><td>${back}</td></tr>`;
+	});
+	return html`<h2>History</h2>${table("The versions that are kept, newest first", ["Version", "Written", "By", "Comment", "Roll back"], rows)}`;
+}
+
+async function act(needs: SecretNeeds, visit: Visit): Promise<Moved> {
+	const name = nameOf(visit);
+	const action = fieldOf(visit, "action");
+	if (action === "reveal") return reveal(needs, visit, name);
+	if (action === "write") return write(needs, visit, name);
+	if (action === "rollback") return rollBack(needs, visit, name);
+	throw new AppError("bad_request", "action must be reveal, write or rollback");
+}
+
+async function reveal(needs: SecretNeeds, { actor, notes }: Visit, name: SecretName): Promise<Moved> {
+	// Refused here already, where the person pressed.
+	await listVersions(needs, actor, name, { limit: 1 });
+	notes.reveal = { target: idOf(name), until: needs.system.now().getTime() + REVEAL_MS };
+	return { to: pageOf(name) };
+}
+
+async function write(needs: SecretNeeds, { actor, form }: Visit, name: SecretName): Promise<Moved> {
+	const { value = "", comment = "", if_version = "" } = form;
+	const input = check(SetSecret, {
+		key: name.key,
+		environment: name.environment,
+		// Browsers send every line break as CRLF.
+		value: value.replaceAll("\r\n", "\n"),
+		comment,
+		if_version: if_version === "" ? null : Number(if_version),
+	});
+	const { version } = await setSecret(needs, actor, name.slug, input);
+	return { to: pageOf(name), message: `Version ${version} is written.` };
+}
+
+async function rollBack(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Moved> {
+	const { version } = check(Rollback, { version: Number(fieldOf(visit, "version")) });
+	const written = await rollbackSecret(needs, visit.actor, name, version);
+	return { to: pageOf(name), message: `Version ${version} is written again, as version ${written.version}.` };
+}

@@ -1,0 +1,202 @@
+import { createCache } from "../cache.ts";
+import type { KeySet, MacKey } from "../crypto/key-set.ts";
+import { CONSOLE_TYPE, createSessionTokens, type SessionTokens } from "../crypto/session.ts";
+import { AppError } from "../errors.ts";
+import { identifySession, type SessionOwnerNeeds } from "../http/authenticate.ts";
+import { parseQuery } from "../http/input.ts";
+import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
+import type { Actor } from "../policy/model.ts";
+import { type Cookies, cookiesFor } from "./cookies.ts";
+import { checkForm, checkWay, FORM_TOKEN, formToken, isFromElsewhere } from "./door.ts";
+import { addressOf, html, targetOf } from "./html.ts";
+import { createLayout, type Frame, type Layout } from "./layout.ts";
+import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
+import { errorPage } from "./pages/error.ts";
+import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
+import { type SecretNeeds, secretPage } from "./pages/secret.ts";
+import { secretsPages } from "./pages/secrets.ts";
+import { type SignInNeeds, signIn, signInPage, signOut } from "./pages/sign-in.ts";
+
+/** Dependencies of the console: those of the rules that its pages call. */
+export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
+	Omit<SignInNeeds, "sessions" | "cookies"> &
+	RealmPageNeeds &
+	SecretNeeds & {
+		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
+		/** Address that browsers reach the server at. */
+		address(): string;
+	};
+
+/** Sessions of which something is remembered between two pages. */
+const MAX_NOTES = 10_000;
+
+/** Parts that the pages share. */
+interface Site {
+	needs: SiteNeeds;
+	origin: string;
+	layout: Layout;
+	cookies: Cookies;
+	sessions: SessionTokens;
+	notes: { get(jti: string): Notes | undefined; set(jti: string, notes: Notes): unknown };
+	endpoints: readonly Endpoint[];
+}
+
+/** Makes the pages. Each calls the API's own rules with the same actor, so that it can do nothing that the API cannot. Design: §16 */
+export function createSite(needs: SiteNeeds): Pages {
+	const { origin } = new URL(needs.address());
+	const site: Site = {
+		needs,
+		origin,
+		layout: createLayout(),
+		cookies: cookiesFor(origin),
+		sessions: createSessionTokens(() => needs.keyring.session(), needs.system, CONSOLE_TYPE),
+		notes: createCache<string, Notes>(MAX_NOTES),
+		endpoints: [...realmPages(needs), ...secretsPages(needs), ...secretPage(needs)],
+	};
+	return {
+		answer: (request) => answer(site, request),
+		refuse: async (_, error) => showError(site, NOBODY, error),
+	};
+}
+
+const NOBODY: Frame = { email: undefined, token: html``, message: undefined };
+
+async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
+	const { path, bytes } = site.layout.script;
+	if (request.target === path && request.method === "GET") return scriptFile(bytes);
+	if (request.target === "/") return redirect("/console");
+	if (request.headers.host !== new URL(site.origin).host) return show(site, NOBODY, elsewhere(site.origin));
+	checkWay(request, site.origin);
+	const isPost = request.method === "POST";
+	if (!isPost && request.method !== "GET") throw notAllowed();
+	const form = isPost ? await request.readForm() : {};
+	const [pathname = ""] = request.target.split("?");
+	if (isPost && pathname === "/console/sign-in") return enter(site, request, form);
+	const token = site.cookies.read(request.headers.cookie);
+	if (token === undefined && isFromElsewhere(request)) return show(site, NOBODY, bounce(request.target));
+	const identity = { ...site.needs, sessions: site.sessions };
+	const actor = token && (await identifySession(identity, token, request.request_id, request.ip));
+	if (!actor) return show(site, NOBODY, signInPage(isPost ? undefined : request.target));
+	return visit(site, request, actor, pathname, form);
+}
+
+async function enter(site: Site, { request_id, ip }: PageRequest, form: Fields): Promise<PageAnswer> {
+	const result = await signIn(signInNeeds(site), { request_id, ip }, form);
+	return "body" in result ? show(site, NOBODY, result) : moved(result);
+}
+
+function signInNeeds({ needs, sessions, cookies }: Site): SignInNeeds {
+	return { ...needs, sessions, cookies };
+}
+
+async function visit(
+	site: Site,
+	request: PageRequest,
+	actor: Actor,
+	pathname: string,
+	form: Fields,
+): Promise<PageAnswer> {
+	const { needs, cookies } = site;
+	const jti = actor.jti ?? "";
+	const expected = formToken(needs.keyring.cursorKey(), jti);
+	if (request.method === "POST") checkForm(form, expected);
+	const notes = site.notes.get(jti) ?? {};
+	const token = html`<input type="hidden" name="${FORM_TOKEN}" value="${expected}">`;
+	const frame = { email: actor.email, token, message: notes.message };
+	const forget = notes.hasShown === true ? [cookies.forget(request.request_id)] : [];
+	site.notes.set(jti, { ...notes, message: undefined, hasShown: false });
+	const kept = site.notes.get(jti) ?? {};
+	const asked = { actor, query: parseQuery(request.target), form, token, notes: kept };
+	try {
+		if (pathname === "/console/sign-out" && request.method === "POST")
+			return moved(await signOut(signInNeeds(site), actor));
+		const result = await find(site, request.method, pathname, (endpoint, params) =>
+			endpoint.answer({ ...asked, params }),
+		);
+		if ("body" in result) return withCookies(show(site, frame, result), forget);
+		kept.message = result.message;
+		return withCookies(moved(result), forget);
+	} catch (error) {
+		if (!(error instanceof AppError) || error.status >= 500) throw error;
+		return withCookies(showError(site, frame, error, request.method === "POST" ? request.target : undefined), forget);
+	}
+}
+
+function find<Result>(
+	{ endpoints }: Site,
+	method: string,
+	pathname: string,
+	use: (endpoint: Endpoint, params: string[]) => Promise<Result>,
+): Promise<Result> {
+	const fitting = endpoints.filter(({ path }) => path.test(pathname));
+	const endpoint = fitting.find((one) => one.method === method);
+	if (endpoint === undefined) throw fitting.length > 0 ? notAllowed() : noPage();
+	const [, ...parts] = endpoint.path.exec(pathname) ?? [];
+	return use(endpoint, parts.map(decode));
+}
+
+function decode(part: string): string {
+	try {
+		return decodeURIComponent(part);
+	} catch {
+		throw noPage();
+	}
+}
+
+const noPage = () => new AppError("not_found", "this page does not exist: begin with the list of realms");
+
+const notAllowed = () =>
+	new AppError("method_not_allowed", "this page accepts only GET and POST", { headers: { allow: "GET, HEAD, POST" } });
+
+function show({ layout }: Site, frame: Frame, page: Page): PageAnswer {
+	const refresh: Record<string, string> = page.refresh === undefined ? {} : { refresh: String(page.refresh) };
+	return {
+		status: page.status ?? 200,
+		headers: { ...layout.headers, ...refresh },
+		body: layout.render(frame, page),
+	};
+}
+
+function showError(site: Site, frame: Frame, error: AppError, from?: string): PageAnswer {
+	const shown = show(site, frame, errorPage(error, from));
+	return { ...shown, headers: { ...shown.headers, ...error.headers } };
+}
+
+function moved({ to, cookies = [] }: Moved): PageAnswer {
+	return withCookies(redirect(targetOf(to)), cookies);
+}
+
+function redirect(location: string): PageAnswer {
+	return { status: 303, headers: { location, "referrer-policy": "same-origin" }, body: "" };
+}
+
+function withCookies(given: PageAnswer, cookies: readonly string[]): PageAnswer {
+	const [cookie] = cookies;
+	return cookie === undefined ? given : { ...given, headers: { ...given.headers, "set-cookie": cookie } };
+}
+
+function scriptFile(body: Buffer): PageAnswer {
+	const headers = {
+		"content-type": "text/javascript; charset=utf-8",
+		"cache-control": "public, max-age=31536000, immutable",
+		"cross-origin-resource-policy": "same-origin",
+		"content-length": String(body.length),
+	};
+	return { status: 200, headers, body };
+}
+
+/** Asks for the same page again, from this site: the browser then sends the cookie. */
+function bounce(target: string): Page {
+	const link = html`<a href="${addressOf(target)}">Open it now</a>`;
+	return { title: "One moment", body: html`<p>The page opens by itself. ${link}</p>`, refresh: 0 };
+}
+
+/** Not a redirect: behind a proxy that passes another Host it would never end. */
+function elsewhere(origin: string): Page {
+	return {
+		title: "The console is at another address",
+		status: 421,
+		body: html`<p>It answers only under the server's <code>base_url</code>:</p><pre>${origin}/console</pre>
+<p class="quiet">If you opened that address, a proxy in between does not pass on the Host header.</p>`,
+	};
+}

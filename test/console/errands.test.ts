@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { heading, type Seat, signIn, startBrowser, takeSeat } from "../harness/browser.ts";
+import { skipWithoutChromium } from "../harness/chromium.ts";
+import { type Api, api } from "../harness/client.ts";
+import { ok } from "../harness/expect.ts";
+import { person, realm } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+
+let server: Server;
+let client: Api;
+let browser: Browser | undefined;
+
+const skip = { skip: skipWithoutChromium };
+
+before(async () => {
+	if (skipWithoutChromium !== false) return;
+	server = await startServer();
+	client = api(server);
+	browser = await startBrowser();
+});
+after(async () => {
+	await browser?.close();
+	if (browser !== undefined) await server.close();
+});
+
+function chrome(): Browser {
+	assert.ok(browser);
+	return browser;
+}
+
+/** Makes an owner with a realm that has two keys. */
+async function shop() {
+	const ada = await person(client, "ada");
+	const { slug } = await realm(client, ada, "shop");
+	const set = async (key: string, value: string, environment: string) =>
+		ok(await client.post(`/realms/${slug}/secrets`, { key, value, environment }, { token: ada.token }), 201);
+	await set("DB_URL", "postgres://first", "prod");
+	await set("services/a.b-c/KEY", "another", "dev");
+	return { ada, slug };
+}
+
+async function errand({ page, complaints }: Seat, hasScript: boolean) {
+	const { ada, slug } = await shop();
+	await signIn(page, server, ada);
+	await heading(page, "Realms");
+	await page.getByRole("link", { name: slug, exact: true }).click();
+	await heading(page, slug);
+
+	await page.getByRole("searchbox", { name: "Find a key" }).fill("db_");
+	await page.getByRole("button", { name: "Find" }).click();
+	assert.equal(await page.getByRole("rowheader").count(), 1);
+	await page
+		.getByRole("row", { name: /DB_URL/ })
+		.getByRole("link", { name: "v1" })
+		.click();
+	await heading(page, "DB_URL in prod");
+	assert.doesNotMatch(await page.content(), /postgres:/);
+
+	await page.getByRole("button", { name: "Reveal" }).click();
+	await page.getByText("postgres://first").waitFor();
+	if (hasScript) {
+		await page.getByRole("button", { name: "Copy" }).click();
+		await page
+			.getByRole("status")
+			.getByText(/Copied/)
+			.waitFor();
+		assert.equal(await page.evaluate("navigator.clipboard.readText()"), "postgres://first");
+	}
+	await page.reload();
+	await heading(page, "DB_URL in prod");
+	assert.doesNotMatch(await page.content(), /postgres:/, "a reload hides it");
+
+	await page.getByRole("textbox", { name: "New value" }).fill("two\nlines");
+	await page.getByRole("textbox", { name: /Comment/ }).fill("moved to the new host");
+	await page.getByRole("button", { name: "Write", exact: true }).click();
+	await page.getByRole("status").getByText("Version 2 is written.").waitFor();
+	const newest = page.getByRole("row", { name: /moved to the new host/ });
+	assert.match(String(await newest.textContent()), new RegExp(`^2.*${ada.email}`));
+	const read = await client.get<{ value: string }>(`/realms/${slug}/secrets/DB_URL?env=prod`, { token: ada.token });
+	assert.equal(read.body.value, "two\nlines");
+
+	await page.getByRole("button", { name: "Write version 1 again" }).click();
+	await page
+		.getByRole("status")
+		.getByText(/as version 3/)
+		.waitFor();
+	await page.getByRole("button", { name: "Sign out" }).click();
+	await heading(page, "Sign in");
+	assert.deepEqual(complaints, []);
+}
+
+test("somebody finds a key, reveals it, writes it, sees who changed it and rolls back", skip, async () => {
+	const seat = await takeSeat(chrome());
+	await errand(seat, true);
+	await seat.close();
+});
+
+test("the same without JavaScript", skip, async () => {
+	const seat = await takeSeat(chrome(), { javaScriptEnabled: false });
+	await errand(seat, false);
+	await seat.close();
+});
+
+for (const javaScriptEnabled of [true, false]) {
+	test(`Back does not show a value again, ${javaScriptEnabled ? "with" : "without"} JavaScript`, skip, async () => {
+		const { ada, slug } = await shop();
+		const { page, close } = await takeSeat(chrome(), { javaScriptEnabled });
+		await signIn(page, server, ada, `/console/realms/${slug}/secrets/DB_URL?env=prod`);
+		await heading(page, "DB_URL in prod");
+		await page.getByRole("button", { name: "Reveal" }).click();
+		await page.getByText("postgres://first").waitFor();
+		await page.getByRole("link", { name: "Realms" }).click();
+		await heading(page, "Realms");
+		await page.goBack();
+		await heading(page, "DB_URL in prod");
+		assert.doesNotMatch(await page.content(), /postgres:/);
+		await close();
+	});
+}
+
+test("somebody makes a realm and its first secret", skip, async () => {
+	const ada = await person(client, "first");
+	const { page, complaints, close } = await takeSeat(chrome());
+	await signIn(page, server, ada);
+	await page.getByText("You have no realm yet").waitFor();
+	await page.getByLabel("Slug").fill("garden");
+	await page.getByLabel("Name").fill("Garden");
+	await page.getByRole("button", { name: "Make the realm" }).click();
+	await heading(page, "garden");
+	await page.getByLabel("Key", { exact: true }).fill("services/a.b-c/KEY");
+	await page.getByLabel("Environment").selectOption("staging");
+	await page.getByRole("button", { name: "Go on" }).click();
+	await heading(page, "services/a.b-c/KEY in staging");
+	await page.getByRole("textbox", { name: "New value" }).fill("one");
+	await page.getByRole("button", { name: "Write" }).click();
+	await page.getByRole("status").getByText("Version 1 is written.").waitFor();
+	assert.deepEqual(complaints, []);
+	await close();
+});
+
+test("somebody who wrote in between is not overwritten", skip, async () => {
+	const { ada, slug } = await shop();
+	const { page, close } = await takeSeat(chrome());
+	await signIn(page, server, ada, `/console/realms/${slug}/secrets/DB_URL?env=prod`);
+	const between = { key: "DB_URL", value: "of a colleague", environment: "prod" };
+	ok(await client.post(`/realms/${slug}/secrets`, between, { token: ada.token }), 201);
+	await page.getByRole("textbox", { name: "New value" }).fill("mine");
+	await page.getByRole("button", { name: "Write", exact: true }).click();
+	await heading(page, "Something changed");
+	assert.doesNotMatch(await page.content(), /mine|of a colleague/);
+	await page.getByRole("link", { name: /Back to the page/ }).click();
+	await page.getByRole("rowheader", { name: "2" }).waitFor();
+	await close();
+});
+
+test("nothing is wider than the window at 320 pixels", skip, async () => {
+	const { ada, slug } = await shop();
+	const { page, close } = await takeSeat(chrome(), { width: 320 });
+	await signIn(page, server, ada);
+	for (const path of ["/console", `/console/realms/${slug}`, `/console/realms/${slug}/secrets/DB_URL?env=prod`]) {
+		await page.goto(`${server.url}${path}`);
+		assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320, path);
+	}
+	await close();
+});
