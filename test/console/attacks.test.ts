@@ -26,6 +26,9 @@ before(async () => {
 });
 after(() => server.close());
 
+/** Pages of the realm beside its secrets. */
+const inRealm = () => ["audit"].map((name) => `/console/realms/${slug}/${name}`);
+
 const versionOf = async () =>
 	(await client.get<{ version: number }>(`/realms/${slug}/secrets/DB_URL?env=prod`, { token: ada.token })).body.version;
 
@@ -123,7 +126,7 @@ test("signing in sets a cookie that only this host gets, and never adopts one th
 
 test("no page may be framed, stored, or run what it did not bring", async () => {
 	const session = await enter(server, ada);
-	for (const path of ["/console", "/console/nowhere", `/console/realms/${slug}`, page]) {
+	for (const path of ["/console", "/console/nowhere", `/console/realms/${slug}`, page, ...inRealm()]) {
 		const { headers, text } = await ask(server, "GET", path, session);
 		const policy = String(headers["content-security-policy"]);
 		assert.match(
@@ -185,7 +188,8 @@ test("a value is shown once, to the session that asked, on the page that was ask
 
 test("a stranger learns nothing of a realm, and a viewer is offered nothing to write", async () => {
 	const eve = await enter(server, await person(client, "eve"));
-	for (const path of [`/console/realms/${slug}`, page]) assert.equal((await ask(server, "GET", path, eve)).status, 404);
+	for (const path of [`/console/realms/${slug}`, page, ...inRealm()])
+		assert.equal((await ask(server, "GET", path, eve)).status, 404);
 	const viewer = await person(client, "viewer");
 	const binding = { email: viewer.email, role: "viewer" };
 	ok(await client.post(`/realms/${slug}/policy/bindings`, binding, { token: ada.token }), 201);

@@ -11,6 +11,7 @@ import { checkForm, checkWay, FORM_TOKEN, formToken, isFromElsewhere } from "./d
 import { addressOf, html, targetOf } from "./html.ts";
 import { createLayout, type Frame, type Layout } from "./layout.ts";
 import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
+import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
 import { errorPage } from "./pages/error.ts";
 import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
 import { type SecretNeeds, secretPage } from "./pages/secret.ts";
@@ -21,7 +22,8 @@ import { type SignInNeeds, signIn, signInPage, signOut } from "./pages/sign-in.t
 export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	Omit<SignInNeeds, "sessions" | "cookies"> &
 	RealmPageNeeds &
-	SecretNeeds & {
+	SecretNeeds &
+	AuditPageNeeds & {
 		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
 		/** Address that browsers reach the server at. */
 		address(): string;
@@ -51,7 +53,7 @@ export function createSite(needs: SiteNeeds): Pages {
 		cookies: cookiesFor(origin),
 		sessions: createSessionTokens(() => needs.keyring.session(), needs.system, CONSOLE_TYPE),
 		notes: createCache<string, Notes>(MAX_NOTES),
-		endpoints: [...realmPages(needs), ...secretsPages(needs), ...secretPage(needs)],
+		endpoints: [...realmPages(needs), ...secretsPages(needs), ...secretPage(needs), ...auditPage(needs)],
 	};
 	return {
 		answer: (request) => answer(site, request),

@@ -22,6 +22,13 @@ export function inRealm(slug: string, current: string): Pick<Page, "above" | "ta
 			["Realms", address`/console`],
 			[slug, address`/console/realms/${slug}`],
 		],
-		tabs: { name: `Realm ${slug}`, current, links: [["Secrets", address`/console/realms/${slug}`]] },
+		tabs: {
+			name: `Realm ${slug}`,
+			current,
+			links: [
+				["Secrets", address`/console/realms/${slug}`],
+				["Audit", address`/console/realms/${slug}/audit`],
+			],
+		},
 	};
 }

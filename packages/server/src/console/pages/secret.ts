@@ -150,7 +150,7 @@ function past(
 				: html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="rollback"><input type="hidden" name="version" value="${version}"><button>Write version ${version} again</button></form>`;
 		return html`<tr><th scope="row">${version}</th><td data-label="Written">${time(created_at)}</td><td data-label="By">${people.get(created_by)?.email ?? created_by}</td><td data-label="Comment">${comment}</td><td>${back}</td></tr>`;
 	});
-	return html`<h2>History</h2>${table("The versions that are kept, newest first", ["Version", "Written", "By", "Comment", "Roll back"], rows)}`;
+	return html`<h2>History</h2><p><a href="/console/realms/${name.slug}/audit?key=${name.key}">Who read and wrote ${name.key}</a></p>${table("The versions that are kept, newest first", ["Version", "Written", "By", "Comment", "Roll back"], rows)}`;
 }
 
 async function act(needs: SecretNeeds, visit: Visit): Promise<Moved> {
