@@ -13,6 +13,7 @@ import { createLayout, type Frame, type Layout } from "./layout.ts";
 import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
 import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
 import { errorPage } from "./pages/error.ts";
+import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
 import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
 import { type SecretNeeds, secretPage } from "./pages/secret.ts";
 import { secretsPages } from "./pages/secrets.ts";
@@ -23,6 +24,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	Omit<SignInNeeds, "sessions" | "cookies"> &
 	RealmPageNeeds &
 	SecretNeeds &
+	MemberPageNeeds &
 	AuditPageNeeds & {
 		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
 		/** Address that browsers reach the server at. */
@@ -53,7 +55,13 @@ export function createSite(needs: SiteNeeds): Pages {
 		cookies: cookiesFor(origin),
 		sessions: createSessionTokens(() => needs.keyring.session(), needs.system, CONSOLE_TYPE),
 		notes: createCache<string, Notes>(MAX_NOTES),
-		endpoints: [...realmPages(needs), ...secretsPages(needs), ...secretPage(needs), ...auditPage(needs)],
+		endpoints: [
+			...realmPages(needs),
+			...secretsPages(needs),
+			...secretPage(needs),
+			...membersPage(needs),
+			...auditPage(needs),
+		],
 	};
 	return {
 		answer: (request) => answer(site, request),
