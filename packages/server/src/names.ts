@@ -43,3 +43,10 @@ export async function namesOf({ store }: NameNeeds, ids: Iterable<string>): Prom
 	}
 	return found;
 }
+
+/** Names somebody for a person to read: the e-mail, `machine:realm/name`, or the id of somebody who is gone. */
+export function nameIn(names: ReadonlyMap<string, Names>, id: string): string {
+	const found = names.get(id);
+	if (found === undefined) return id;
+	return found.machine === undefined ? found.email : `machine:${found.machine}`;
+}

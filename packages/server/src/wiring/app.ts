@@ -146,13 +146,10 @@ export function wireApp(parts: AppParts) {
 }
 
 /** Makes the console from the rules' parts. */
-function wireConsole(
-	{ config, setup_code, address }: AppParts,
-	rules: Omit<SiteNeeds, "address" | "registration" | "setup_code" | "realms_per_account">,
-) {
-	const { registration, limits, base_url } = config;
+function wireConsole({ config, address }: AppParts, rules: Omit<SiteNeeds, "address" | "realms_per_account">) {
+	const { limits, base_url } = config;
 	const { realms_per_account } = limits;
-	return createConsole(base_url, { ...rules, registration, setup_code, address, realms_per_account });
+	return createConsole(base_url, { ...rules, address, realms_per_account });
 }
 
 /** Makes the routes of accounts, and of the codes with which people get in. */

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { namesOf } from "../../accounts/model.ts";
 import { type AuditNeeds, listEvents } from "../../audit/audit.ts";
 import { check } from "../../http/input.ts";
 import { instantOf } from "../../messages.ts";
+import { nameIn, namesOf } from "../../names.ts";
 import type { AccessNeeds } from "../../policy/authorize.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Fields, Page, Visit } from "../page.ts";
@@ -39,7 +39,7 @@ async function audit(needs: AuditPageNeeds, { actor, params: [slug = ""], query 
 	);
 	const lines = rows.map(
 		({ timestamp, type, actor: by, data }) =>
-			html`<tr><td data-label="When">${time(timestamp)}</td><th scope="row">${type}</th><td data-label="Who">${people.get(by)?.email ?? by}</td><td data-label="Facts">${factsOf(data)}</td></tr>`,
+			html`<tr><td data-label="When">${time(timestamp)}</td><th scope="row">${type}</th><td data-label="Who">${nameIn(people, by)}</td><td data-label="Facts">${factsOf(data)}</td></tr>`,
 	);
 	const { key = "", actor: who = "", type = "", since = "", until = "" } = query;
 	const next = (cursor: string) =>

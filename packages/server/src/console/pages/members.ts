@@ -1,6 +1,6 @@
-import { namesOf } from "../../accounts/model.ts";
 import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
+import { nameIn, namesOf } from "../../names.ts";
 import { type Binding, ChangeBinding, CreateBinding, ROLES } from "../../policy/model.ts";
 import { changeBinding, createBinding, deleteBinding, listBindings, type PolicyNeeds } from "../../policy/policy.ts";
 import { getRealm, type RealmNeeds } from "../../realms/realms.ts";
@@ -28,7 +28,7 @@ async function members(needs: MemberPageNeeds, { actor, params: [slug = ""], que
 	const { user_id: owner } = await getRealm(needs, actor, slug);
 	const { rows, pagination } = await listBindings(needs, actor, slug, { limit: PAGE, cursor: query.cursor });
 	const people = await namesOf(needs, [owner, ...rows.map(({ user_id }) => user_id)]);
-	const nameOf = (id: string) => people.get(id)?.email ?? id;
+	const nameOf = (id: string) => nameIn(people, id);
 	const mayManage = may("policy:manage");
 	const first = html`<tr><th scope="row">${nameOf(owner)}</th><td data-label="Role">admin (owns the realm)</td><td></td><td></td></tr>`;
 	const lines = rows.map((row) => line(slug, row, nameOf(row.user_id), mayManage ? token : undefined));

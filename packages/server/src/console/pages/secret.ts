@@ -1,8 +1,9 @@
 import * as v from "valibot";
-import { type AccountStore, namesOf } from "../../accounts/model.ts";
+import type { AccountStore } from "../../accounts/model.ts";
 import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
 import { Environment } from "../../messages.ts";
+import { type Names, nameIn, namesOf } from "../../names.ts";
 import { Rollback, SetSecret, type VersionInfo } from "../../secrets/model.ts";
 import {
 	type BulkNeeds,
@@ -138,7 +139,7 @@ function past(
 	name: SecretName,
 	token: Html,
 	versions: readonly VersionInfo[],
-	people: ReadonlyMap<string, { email: string }>,
+	people: ReadonlyMap<string, Names>,
 	may: May,
 ): Html | string {
 	if (versions.length === 0) return "";
@@ -148,7 +149,7 @@ function past(
 			version === current?.version || !may("secrets:write")
 				? ""
 				: html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="rollback"><input type="hidden" name="version" value="${version}"><button>Write version ${version} again</button></form>`;
-		return html`<tr><th scope="row">${version}</th><td data-label="Written">${time(created_at)}</td><td data-label="By">${people.get(created_by)?.email ?? created_by}</td><td data-label="Comment">${comment}</td><td>${back}</td></tr>`;
+		return html`<tr><th scope="row">${version}</th><td data-label="Written">${time(created_at)}</td><td data-label="By">${nameIn(people, created_by)}</td><td data-label="Comment">${comment}</td><td>${back}</td></tr>`;
 	});
 	return html`<h2>History</h2><p><a href="/console/realms/${name.slug}/audit?key=${name.key}">Who read and wrote ${name.key}</a></p>${table("The versions that are kept, newest first", ["Version", "Written", "By", "Comment", "Roll back"], rows)}`;
 }
