@@ -142,3 +142,30 @@ test("what somebody made for others to use is shown, and ends when it is asked f
 		[{ user_id: "u1" }, { user_id: "u1", with_made: true }],
 	);
 });
+
+test("accounts are found by a part of their e-mail or name, in any case, and so many", async () => {
+	const person = (id: string, email: string, name: string) => ({ ...ADA, id, email, name });
+	const people = [
+		person("u1", "ada@example.com", "Ada"),
+		person("u2", "bob@example.com", "ADAM"),
+		person("u3", "c@d.e", "C"),
+	];
+	const crowd = Array.from({ length: 101 }, (_, at) => person(`c${at}`, `${at}@crowd.example`, "x"));
+	await using server = await startService(() => page("users", [...people, ...crowd]));
+	const found = async (...words: string[]) => await run(["users", "find", ...words], { env: server.env });
+	const ids = ({ stdout }: { stdout: string }) =>
+		stdout
+			.split("\n")
+			.slice(1, -1)
+			.map((line) => line.split(" ")[0]);
+	assert.deepEqual(ids(await found("aDa")), ["u1", "u2"]);
+	assert.match((await found("nobody")).stderr, /nobody: `svc users list`/);
+	const many = await found("@crowd");
+	assert.equal(ids(many).length, 100);
+	assert.equal(many.stderr, "there are more than 100: name more of the e-mail\n");
+	const { users } = JSON.parse((await found("bob@", "--json")).stdout);
+	assert.deepEqual(
+		users.map(({ id }: { id: string }) => id),
+		["u2"],
+	);
+});

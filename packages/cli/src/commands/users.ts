@@ -23,6 +23,9 @@ interface AdminOptions {
 
 const INSTANCE_ONLY = "Only for the instance's administrators. A user is named by id or e-mail.";
 
+/** Accounts that one search shows. */
+const MAX_FOUND = 100;
+
 /** Adds the commands of everybody's accounts. */
 export function addUsersCommands(program: Command, io: Io): void {
 	const users = addGroup(program, "users", "everybody's accounts, for the instance's administrators");
@@ -33,6 +36,14 @@ export function addUsersCommands(program: Command, io: Io): void {
 		examples: ["svc users list", "svc users list --json"],
 		isList: true,
 		run: listUsers,
+	});
+	addCommand(users, io, {
+		usage: "find <text>",
+		summary: "find accounts whose e-mail or name contains a text, in upper or lower case",
+		details: `${INSTANCE_ONLY} It shows ${MAX_FOUND} accounts at most.`,
+		examples: ["svc users find ada", "svc users find @example.com"],
+		isList: true,
+		run: findUsers,
 	});
 	addCommand(users, io, {
 		usage: "show <user>",
@@ -76,7 +87,23 @@ function standingOf(user: Answer): string {
 }
 
 async function listUsers(context: Context): Promise<void> {
-	const users = await Array.fromAsync(listAll(await connect(context), "users", "users"));
+	await showUsers(context, await Array.fromAsync(listAll(await connect(context), "users", "users")), "nobody");
+}
+
+async function findUsers(context: Context, wanted: string): Promise<void> {
+	const found: Answer[] = [];
+	const isFound = (user: Answer) =>
+		[text(user, "email"), text(user, "name")].some((word) => word.toLowerCase().includes(wanted.toLowerCase()));
+	for await (const user of listAll(await connect(context), "users", "users")) {
+		if (isFound(user)) found.push(user);
+		if (found.length > MAX_FOUND) break;
+	}
+	const hasMore = found.length > MAX_FOUND;
+	await showUsers(context, found.slice(0, MAX_FOUND), "nobody: `svc users list` shows all");
+	if (hasMore) await note(context, `there are more than ${MAX_FOUND}: name more of the e-mail`);
+}
+
+async function showUsers(context: Context, users: readonly Answer[], nobody: string): Promise<void> {
 	const lines = users.map((user) => [
 		text(user, "id"),
 		text(user, "email"),
@@ -89,7 +116,7 @@ async function listUsers(context: Context): Promise<void> {
 		{ users },
 		[ids("ID"), "EMAIL", "NAME", instants("CREATED"), states("STANDING")],
 		lines,
-		"nobody",
+		nobody,
 	);
 }
 
