@@ -3,7 +3,17 @@ import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
 import { events } from "../harness/events.ts";
 import { ok, refused, sameRefusal } from "../harness/expect.ts";
-import { apiToken, bind, type Person, person, realm, secret, unique } from "../harness/fixtures.ts";
+import {
+	apiToken,
+	bind,
+	machine,
+	machineToken,
+	type Person,
+	person,
+	realm,
+	secret,
+	unique,
+} from "../harness/fixtures.ts";
 import type { Realm } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -126,6 +136,27 @@ test("the filters by type, realm, actor's id and actor's e-mail narrow the list,
 		both.map(({ type, actor, realm: where }) => [type, actor, where]),
 		[["secret.set", alice.id, slug]],
 	);
+});
+
+test("a machine is found by its id or as realm/name, by either filter, where its realm is", async () => {
+	const { id, name } = await machine(client, alice, slug, { scopes: "read" });
+	const { token } = await machineToken(client, alice, slug, name);
+	ok(await client.get(`/realms/${slug}/secrets`, { token }));
+	const queries = ["actor", "machine"].flatMap((filter) =>
+		[id, `${slug}/${name}`].map((value) => `${filter}=${encodeURIComponent(value)}`),
+	);
+	for (const query of [...queries, `actor=${id}&machine=${slug}/${name}`]) {
+		const found = await events(client, alice, query);
+		assert.deepEqual(
+			found.map(({ type, actor, data }) => [type, actor, data.machine]),
+			[["secret.list", id, `${slug}/${name}`]],
+			query,
+		);
+		assert.deepEqual(await events(client, carol, query), [], query);
+	}
+	const others = ["no-realm/ci", `${slug}/no-machine`, slug, "/", `${slug}/${name}/more`];
+	const none = [...others.map((value) => `machine=${value}`), `actor=${alice.id}&machine=${id}`];
+	for (const query of none) assert.deepEqual(await events(client, alice, query), [], query);
 });
 
 test("an unknown type, actor or combination is an empty list", async () => {

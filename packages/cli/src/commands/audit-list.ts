@@ -18,6 +18,7 @@ interface ListOptions {
 	readonly realm?: string;
 	readonly type?: string;
 	readonly actor?: string;
+	readonly machine?: string;
 	readonly key?: string;
 	readonly token?: string;
 	readonly since?: string;
@@ -41,7 +42,8 @@ export const AUDIT_LIST: CommandSpec<ListOptions> = {
 		option("--realm <slug>", "of this realm"),
 		option("--key <key>", "of secrets with this key"),
 		option("--type <type>", "of this type, such as secret.set, or secret.* for all that begin so"),
-		option("--actor <user>", "of this user, by id, e-mail, or its beginning up to the @"),
+		option("--actor <user>", "of this user or machine, by id, e-mail, its beginning up to the @, or realm/name"),
+		option("--machine <name>", "of this machine, such as shop/deploy; one that was deleted, by its id"),
 		option("--token <token>", "that this API token caused: its id, or the name of one of yours"),
 		option("--since <time>", "from then on: a duration such as 2h or 7d, or an instant such as 2030-01-31T00:00:00Z"),
 		option("--until <time>", "before then: a duration or an instant"),
@@ -88,12 +90,13 @@ function isForPeople({ io, options }: Context): boolean {
 }
 
 async function filterOf({ options }: Context<ListOptions>, client: Client): Promise<Record<string, string>> {
-	const { realm, key, type, actor, token, since, until } = options;
+	const { realm, key, type, actor, machine, token, since, until } = options;
 	const now_ms = Date.now();
 	const given = {
 		realm,
 		type,
 		actor,
+		machine,
 		key,
 		token: token === undefined ? undefined : await findToken(client, token),
 		since: since === undefined ? undefined : parseInstant("--since", since, now_ms),

@@ -1,10 +1,12 @@
 import type { AccountStore } from "../accounts/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError } from "../errors.ts";
+import type { MachineStore } from "../machines/model.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import type { Comparison } from "./comparison.ts";
 import type { EventQuery, EventScope } from "./event-query.ts";
@@ -13,7 +15,12 @@ import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */
 export interface AuditNeeds {
-	store: { audit: AuditStore; accounts: Pick<AccountStore, "byEmail" | "byId" | "startingWith"> };
+	store: {
+		audit: AuditStore;
+		accounts: Pick<AccountStore, "byEmail" | "byId" | "startingWith">;
+		realms: Pick<RealmStore, "access">;
+		machines: Pick<MachineStore, "byName">;
+	};
 	system: System;
 	keyring: Pick<Keyring, "cursorKey" | "checkpoint">;
 }
@@ -24,8 +31,10 @@ export interface EventFilter {
 	realm?: string | undefined;
 	/** One that ends in `.*` stands for all that begin so. */
 	type?: string | undefined;
-	/** User id, e-mail, or the beginning of an e-mail up to its `@`. */
+	/** User id, e-mail, or the beginning of an e-mail up to its `@`; or a machine, as below. */
 	actor?: string | undefined;
+	/** A machine's id, or `realm/name` while it is there. */
+	machine?: string | undefined;
 	/** ISO 8601 UTC. */
 	since?: string | undefined;
 	until?: string | undefined;
@@ -74,7 +83,7 @@ export async function visibleTo(needs: AuditNeeds, actor: Actor, filter: EventFi
 		scopes: [{ member_id: actor.user_id, ...only }, ...(filter.key === undefined ? outside : [])],
 		realm: filter.realm,
 		type: filter.type,
-		actors: filter.actor === undefined ? undefined : await namesOf(needs, filter.actor),
+		actors: await actorsOf(needs, actor, filter),
 		key: filter.key,
 		token: filter.token,
 		since: filter.since,
@@ -89,6 +98,28 @@ function ownEvents(actor: Actor): string {
 
 /** Most accounts whose e-mails begin alike. */
 const MAX_ALIKE = 20;
+
+/** Names the actors whose events match the filter, as they stand in events; undefined for all. @throws AppError validation_failed */
+async function actorsOf(
+	needs: AuditNeeds,
+	{ user_id }: Actor,
+	{ actor, machine }: EventFilter,
+): Promise<string[] | undefined> {
+	const machines = machine === undefined ? undefined : [await machineOf(needs, user_id, machine)];
+	if (actor === undefined) return machines;
+	const isMachine = actor.includes("/") && !actor.includes("@");
+	const names = isMachine ? [await machineOf(needs, user_id, actor)] : await namesOf(needs, actor);
+	return machines === undefined ? names : names.filter((name) => machines.includes(name));
+}
+
+/** Finds the id of a machine that is named by id, or by realm and name; the words themselves, which no event has, when there is none. */
+async function machineOf({ store }: AuditNeeds, user_id: string, machine: string): Promise<string> {
+	const [slug = "", name, ...more] = machine.split("/");
+	if (name === undefined || more.length > 0) return machine;
+	const realm = await store.realms.access(slug, user_id);
+	if (realm === undefined) return machine;
+	return (await store.machines.byName(realm.id, name))?.id ?? machine;
+}
 
 /** Names an actor by id and e-mail: a failed login is logged under an e-mail that has no account yet. @throws AppError validation_failed when too many are meant */
 async function namesOf({ store }: AuditNeeds, actor: string): Promise<string[]> {

@@ -50,7 +50,7 @@ export function auditRoutes(needs: AuditNeeds & AccessNeeds & NameNeeds): Route[
 			path: "/api/v1/audit/events",
 			summary: "The audit log, newest first",
 			query: v.object({
-				...{ realm: Filter, type: Filter, actor: Filter, key: Filter, token: Filter },
+				...{ realm: Filter, type: Filter, actor: Filter, machine: Filter, key: Filter, token: Filter },
 				...SPAN,
 				names: WithNames,
 				...pageQuery(USUAL_PAGE),
