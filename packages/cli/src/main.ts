@@ -177,7 +177,7 @@ async function finish(
 }
 
 async function tellFailure(argv: readonly string[], io: Io, program: Command, error: unknown): Promise<number> {
-	const failure = failureOf(error, program);
+	const failure = failureOf(error, program, argv);
 	const text = argv.includes("--json") ? `${toJson(failure)}\n` : describe(await inWords(failure));
 	// If this fails, too, only the exit code is left.
 	await write(io.stderr, text).catch(() => undefined);
@@ -198,9 +198,9 @@ function inPlainWords(message: string): string {
 	return message.replace(/^E[A-Z]+: ([^,]+), (\w+) '([^']+)'$/, "cannot $2 $3: $1");
 }
 
-function failureOf(error: unknown, program: Command): Failure {
+function failureOf(error: unknown, program: Command, argv: readonly string[]): Failure {
 	if (error instanceof Failure) return error;
-	if (error instanceof CommanderError) return explainUsage(error, program);
+	if (error instanceof CommanderError) return explainUsage(error, program, argv);
 	// The system's own errors name a call, a path and a cause; any other message may contain anything.
 	if (error instanceof Error && "syscall" in error)
 		return new Failure("failed", inPlainWords(error.message), { cause: error });

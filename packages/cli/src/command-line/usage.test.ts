@@ -14,6 +14,9 @@ const WRONG: readonly (readonly [words: string, message: RegExp])[] = [
 	["secret list --realm shop --env hunter2", /takes dev, staging, prod, test\nhint: --help shows/],
 	["diff stagin prod --realm shop", /^svc: stagin is not an environment: .*\nhint: did you mean staging\? /],
 	["diff hunter2 prod --realm shop", /^svc: an environment is dev, staging, prod or test\nhint: --env/],
+	["audit verfy", /than this command takes\nhint: did you mean verify\? --help shows/],
+	["backup lst --json", /"message": "there are more words/],
+	["audit hunter2", /than this command takes\nhint: --help shows/],
 	["help secrt", /^svc: there is no such command\nhint: did you mean secret\? /],
 	["help secret hunter2", /^svc: there is no such command\nhint: `svc --help`/],
 ];
