@@ -27,7 +27,7 @@ before(async () => {
 after(() => server.close());
 
 /** Pages of the realm beside its secrets. */
-const inRealm = () => ["audit", "members"].map((name) => `/console/realms/${slug}/${name}`);
+const inRealm = () => ["audit", "leases", "members"].map((name) => `/console/realms/${slug}/${name}`);
 
 const versionOf = async () =>
 	(await client.get<{ version: number }>(`/realms/${slug}/secrets/DB_URL?env=prod`, { token: ada.token })).body.version;

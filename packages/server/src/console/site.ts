@@ -13,6 +13,7 @@ import { createLayout, type Frame, type Layout } from "./layout.ts";
 import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
 import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
 import { errorPage } from "./pages/error.ts";
+import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
 import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
 import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
 import { type SecretNeeds, secretPage } from "./pages/secret.ts";
@@ -25,6 +26,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	RealmPageNeeds &
 	SecretNeeds &
 	MemberPageNeeds &
+	LeasePageNeeds &
 	AuditPageNeeds & {
 		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
 		/** Address that browsers reach the server at. */
@@ -55,18 +57,17 @@ export function createSite(needs: SiteNeeds): Pages {
 		cookies: cookiesFor(origin),
 		sessions: createSessionTokens(() => needs.keyring.session(), needs.system, CONSOLE_TYPE),
 		notes: createCache<string, Notes>(MAX_NOTES),
-		endpoints: [
-			...realmPages(needs),
-			...secretsPages(needs),
-			...secretPage(needs),
-			...membersPage(needs),
-			...auditPage(needs),
-		],
+		endpoints: endpointsOf(needs),
 	};
 	return {
 		answer: (request) => answer(site, request),
 		refuse: async (_, error) => showError(site, NOBODY, error),
 	};
+}
+
+function endpointsOf(needs: SiteNeeds): Endpoint[] {
+	const ofSecrets = [...secretsPages(needs), ...secretPage(needs)];
+	return [...realmPages(needs), ...ofSecrets, ...leasesPage(needs), ...membersPage(needs), ...auditPage(needs)];
 }
 
 const NOBODY: Frame = { email: undefined, token: html``, message: undefined };

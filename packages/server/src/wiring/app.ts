@@ -136,7 +136,7 @@ export function wireApp(parts: AppParts) {
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, { ...secrets, ...signing });
+	const pages = wireConsole(parts, { ...secrets, ...signing, ...parts.engines });
 	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
 		...routes,
 		...docsRoutes(),

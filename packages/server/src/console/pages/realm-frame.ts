@@ -27,6 +27,7 @@ export function inRealm(slug: string, current: string): Pick<Page, "above" | "ta
 			current,
 			links: [
 				["Secrets", address`/console/realms/${slug}`],
+				["Leases", address`/console/realms/${slug}/leases`],
 				["Members", address`/console/realms/${slug}/members`],
 				["Audit", address`/console/realms/${slug}/audit`],
 			],

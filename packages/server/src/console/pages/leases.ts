@@ -1,0 +1,84 @@
+import { namesOf } from "../../accounts/model.ts";
+import { type LeaseNeeds, listRealmLeases, revokeLease } from "../../leases/leases.ts";
+import type { LeaseState, ListedLease } from "../../leases/model.ts";
+import { address, type Html, html } from "../html.ts";
+import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import type { MemberPageNeeds } from "./members.ts";
+import { table, time } from "./parts.ts";
+import { inRealm, mayIn } from "./realm-frame.ts";
+
+/** Dependencies of the page of a realm's leases. */
+export type LeasePageNeeds = LeaseNeeds & MemberPageNeeds;
+
+/** Leases of each state that the page shows. */
+const PAGE = 100;
+const PATH = /^\/console\/realms\/([^/]+)\/leases$/;
+
+/** A realm's credentials: those that live, and those that cannot be revoked. */
+export function leasesPage(needs: LeasePageNeeds): Endpoint[] {
+	return [
+		{ method: "GET", path: PATH, answer: (visit) => leases(needs, visit) },
+		{ method: "POST", path: PATH, answer: (visit) => end(needs, visit) },
+	];
+}
+
+async function leases(needs: LeasePageNeeds, { actor, params: [slug = ""], token }: Visit): Promise<Page> {
+	const may = await mayIn(needs, actor, slug);
+	const inState = async (state: LeaseState) => (await listRealmLeases(needs, actor, slug, { limit: PAGE, state })).rows;
+	const live = [...(await inState("active")), ...(await inState("intent"))];
+	const stuck = [...(await inState("revoking")), ...(await inState("uncertain"))];
+	live.sort((one, other) => (one.expires_at < other.expires_at ? -1 : 1));
+	const people = await namesOf(
+		needs,
+		[...live, ...stuck].map(({ user_id }) => user_id),
+	);
+	const now = needs.system.now().getTime();
+	const mayEnd = ({ user_id }: ListedLease) => user_id === actor.user_id || may("realms:manage");
+	const rows = live.map((lease) => liveRow(slug, lease, now, people, mayEnd(lease) ? token : undefined));
+	return {
+		...inRealm(slug, "Leases"),
+		title: `Leases of ${slug}`,
+		body: html`${live.length === 0 ? html`<p>No live lease. A lease is a credential that an engine made, and that ends.</p>` : table("Live, the first to end on top", ["Credential", "Engine", "For", "Left", "Ends", "End it"], rows)}
+<h2>Not revoked yet</h2>${stuck.length === 0 ? html`<p>None: every credential that had to go is gone.</p>` : stuckTable(stuck, people)}`,
+		commands: [`svc lease list --realm ${slug}`, `svc lease revoke LEASE-ID --realm ${slug}`],
+	};
+}
+
+type People = ReadonlyMap<string, { email: string }>;
+
+function liveRow(slug: string, lease: ListedLease, now: number, people: People, token: Html | undefined): Html {
+	const { id, engine, role, name, user_id, expires_at } = lease;
+	const button =
+		token === undefined
+			? ""
+			: html`<form method="post" action="/console/realms/${slug}/leases">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End ${name} now">End now</button></form>`;
+	return html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}${role === "" ? "" : `, ${role}`}</td><td data-label="For">${people.get(user_id)?.email ?? user_id}</td><td data-label="Left">${left(Date.parse(expires_at) - now)}</td><td data-label="Ends">${time(expires_at)}</td><td>${button}</td></tr>`;
+}
+
+function stuckTable(leases: readonly ListedLease[], people: People): Html {
+	const rows = leases.map(
+		({ engine, name, user_id, attempts, last_error }) =>
+			html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}</td><td data-label="For">${people.get(user_id)?.email ?? user_id}</td><td data-label="Tries">${attempts}</td><td data-label="Why" class="bad">${last_error}</td></tr>`,
+	);
+	return html`${table("The server keeps trying until each is gone", ["Credential", "Engine", "For", "Tries", "Why"], rows)}<p class="quiet">The instance admin can abandon one that will never go, with <code>svc lease abandon</code>.</p>`;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Tells the time that is left, in its two largest units. */
+function left(ms: number): string {
+	const minutes = Math.max(0, Math.floor(ms / MINUTE_MS));
+	const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60) % 24];
+	if (days > 0) return `${days} d ${hours} h`;
+	return hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
+}
+
+async function end(needs: LeasePageNeeds, visit: Visit): Promise<Moved> {
+	const [slug = ""] = visit.params;
+	const outcome = await revokeLease(needs, visit.actor, slug, fieldOf(visit, "id"));
+	const message =
+		outcome === "done"
+			? "The credential is gone."
+			: "The target is away or refuses: the server keeps trying until the credential is gone.";
+	return { to: address`/console/realms/${slug}/leases`, message };
+}

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ask, enter, ours, tokenOf } from "../harness/console.ts";
+import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
+import { ok } from "../harness/expect.ts";
+import { bind, person } from "../harness/fixtures.ts";
+import { type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
+
+let world: EngineWorld;
+let redis: Redis;
+
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
+before(async () => {
+	if (skipWithoutRedis !== false) return;
+	redis = await startRedis({ aclfile: true });
+	ends.defer(redis.stop);
+	world = await startEngineWorld();
+	ends.defer(world.close);
+	ok(await world.configure("keyvalue", { address: redis.address, password: redis.password }));
+});
+
+async function read(who: { cookie: string }): Promise<string> {
+	const { status, text } = await ask(world.server, "GET", `/console/realms/${world.slug}/leases`, who);
+	assert.equal(status, 200);
+	return text;
+}
+
+test("the page Leases shows what lives and what cannot be revoked, and ends one", {
+	skip: skipWithoutRedis,
+}, async () => {
+	const generate = async () => {
+		const answer = await world.generate<{ username: string }>("keyvalue", { role: "readonly", ttl: "90m" });
+		return { id: String(answer.headers["x-lease-id"]), name: ok(answer).username };
+	};
+	const [first, second] = [await generate(), await generate()];
+	const owner = await enter(world.server, world.admin);
+	const live = await read(owner);
+	for (const { name } of [first, second])
+		assert.match(live, new RegExp(`${name}</th>.*1 h (?:29|30) min.*End ${name} now`));
+	assert.match(live, /None: every credential that had to go is gone/);
+
+	const path = `/console/realms/${world.slug}/leases`;
+	const viewer = await person(world.client, "viewer");
+	await bind(world.client, world.admin, world.slug, viewer, "viewer");
+	const his = await enter(world.server, viewer);
+	assert.doesNotMatch(await read(his), /End now/);
+	const post = async (who: { cookie: string }, id: string) => {
+		const form_token = await tokenOf(world.server, who);
+		return (await ask(world.server, "POST", path, { ...who, ...ours(world.server) }, { id, form_token })).status;
+	};
+	assert.equal(await post(his, first.id), 403);
+	assert.ok((await redis.users()).includes(first.name));
+	assert.equal(await post(owner, first.id), 303);
+	const left = await read(owner);
+	assert.match(left, /The credential is gone/);
+	assert.doesNotMatch(left, new RegExp(first.name));
+	assert.equal((await redis.users()).includes(first.name), false);
+
+	await redis.kill();
+	assert.equal(await post(owner, second.id), 303);
+	const stuck = await read(owner);
+	assert.match(stuck, /the server keeps trying/);
+	assert.match(stuck, new RegExp(`Not revoked yet.*${second.name}</th>.*class="bad">[^<]+<`, "s"));
+});
