@@ -61,10 +61,8 @@ const UNASKED: Readonly<Record<string, string>> = {
 const HARMLESS = new Set(
 	(
 		"list show create set get add enable history diff export import run encrypt explain generate validate ping test login register " +
-		"password whoami github gitlab kubernetes oidc init link identities find limits health status doctor download verify manifest k8s version server new install " +
-		"invite audit history completion bash zsh fish ls expiring help"
-		"password whoami init link identities find limits health status doctor download verify manifest k8s version server new install " +
-		"invite github gitlab kubernetes oidc audit history completion bash zsh fish ls expiring help"
+		"password whoami github gitlab kubernetes oidc init link identities find limits health status doctor download verify manifest k8s " +
+		"version server new install invite audit history completion bash zsh fish ls expiring help"
 	).split(" "),
 );
 
