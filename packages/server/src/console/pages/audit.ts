@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type AuditNeeds, listEvents } from "../../audit/audit.ts";
 import { check } from "../../http/input.ts";
 import { instantOf } from "../../messages.ts";
-import { nameIn, namesOf } from "../../names.ts";
+import { type NameNeeds, nameIn, namesOf } from "../../names.ts";
 import type { AccessNeeds } from "../../policy/authorize.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Fields, Page, Visit } from "../page.ts";
@@ -10,7 +10,7 @@ import { more, table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's log. */
-export type AuditPageNeeds = AuditNeeds & AccessNeeds;
+export type AuditPageNeeds = AuditNeeds & AccessNeeds & NameNeeds;
 
 const PAGE = 50;
 

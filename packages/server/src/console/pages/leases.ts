@@ -1,6 +1,6 @@
-import { namesOf } from "../../accounts/model.ts";
 import { type LeaseNeeds, listRealmLeases, revokeLease } from "../../leases/leases.ts";
 import type { LeaseState, ListedLease } from "../../leases/model.ts";
+import { type Names, nameIn, namesOf } from "../../names.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import type { MemberPageNeeds } from "./members.ts";
@@ -44,7 +44,7 @@ async function leases(needs: LeasePageNeeds, { actor, params: [slug = ""], token
 	};
 }
 
-type People = ReadonlyMap<string, { email: string }>;
+type People = ReadonlyMap<string, Names>;
 
 function liveRow(slug: string, lease: ListedLease, now: number, people: People, token: Html | undefined): Html {
 	const { id, engine, role, name, user_id, expires_at } = lease;
@@ -52,13 +52,13 @@ function liveRow(slug: string, lease: ListedLease, now: number, people: People, 
 		token === undefined
 			? ""
 			: html`<form method="post" action="/console/realms/${slug}/leases">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End ${name} now">End now</button></form>`;
-	return html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}${role === "" ? "" : `, ${role}`}</td><td data-label="For">${people.get(user_id)?.email ?? user_id}</td><td data-label="Left">${left(Date.parse(expires_at) - now)}</td><td data-label="Ends">${time(expires_at)}</td><td>${button}</td></tr>`;
+	return html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}${role === "" ? "" : `, ${role}`}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Left">${left(Date.parse(expires_at) - now)}</td><td data-label="Ends">${time(expires_at)}</td><td>${button}</td></tr>`;
 }
 
 function stuckTable(leases: readonly ListedLease[], people: People): Html {
 	const rows = leases.map(
 		({ engine, name, user_id, attempts, last_error }) =>
-			html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}</td><td data-label="For">${people.get(user_id)?.email ?? user_id}</td><td data-label="Tries">${attempts}</td><td data-label="Why" class="bad">${last_error}</td></tr>`,
+			html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Tries">${attempts}</td><td data-label="Why" class="bad">${last_error}</td></tr>`,
 	);
 	return html`${table("The server keeps trying until each is gone", ["Credential", "Engine", "For", "Tries", "Why"], rows)}<p class="quiet">The instance admin can abandon one that will never go, with <code>svc lease abandon</code>.</p>`;
 }
