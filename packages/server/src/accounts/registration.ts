@@ -120,12 +120,16 @@ function refuseByPolicy(
 	email: string,
 	registrar: Actor | undefined,
 ): void {
-	if (mode === "closed") throw new AppError("registration_disabled", "registration is disabled on this server");
+	if (mode === "closed")
+		throw new AppError(
+			"registration_disabled",
+			"registration is disabled on this server: ask an instance admin for an invitation",
+		);
 	if (mode === "admin") {
 		if (!(registrar?.instance_admin && registrar.scopes.includes("write") && isUnrestricted(registrar))) {
 			throw new AppError(
 				"registration_admin_only",
-				"only the instance admin can register accounts on this server: ask for an account",
+				"only the instance admin can register accounts on this server: ask for an account or an invitation",
 			);
 		}
 		registrar.grants.push("instance");
