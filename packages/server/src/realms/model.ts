@@ -114,7 +114,8 @@ export type RowLimit =
 	| "sessions_per_account"
 	| "identities_per_account"
 	| "machines_per_realm"
-	| "tokens_per_machine";
+	| "tokens_per_machine"
+	| "trusts_per_machine";
 
 /** For each limit, the realms, accounts or machines that used the largest share of it, fullest first; deleted realms count. */
 export type Fullest = Record<RowLimit, Filled[]>;

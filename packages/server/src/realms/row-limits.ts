@@ -5,6 +5,7 @@ import { MAX_BINDINGS, MAX_MEMBERSHIPS } from "../policy/model.ts";
 import { MAX_IDENTITIES } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import { MAX_TOKENS } from "../tokens/model.ts";
+import { MAX_TRUSTS } from "../trusts/model.ts";
 import type { RealmLimits, RealmStore, RowLimit } from "./model.ts";
 
 const RAISE = "`svc users limits` raises it for the owner";
@@ -17,6 +18,7 @@ const HINTS: Record<RowLimit, string> = {
 	tokens_per_account: "revoke unneeded tokens, and give new ones an expiry",
 	machines_per_realm: "delete the machines that no program uses with `svc machine delete`, or divide the realm",
 	tokens_per_machine: "revoke unneeded tokens with `svc machine token revoke`, or give new ones a shorter life",
+	trusts_per_machine: "remove the trusts that no workflow uses with `svc machine trust remove`",
 	identities_per_account: "unlink the identities that are no longer used with `svc account unlink`",
 	sessions_per_account: "sign out, or use an API token instead of a login: at the limit, the oldest session ends",
 };
@@ -41,6 +43,7 @@ export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: 
 		identities_per_account: MAX_IDENTITIES,
 		machines_per_realm: MAX_MACHINES,
 		tokens_per_machine: MAX_MACHINE_TOKENS,
+		trusts_per_machine: MAX_TRUSTS,
 	};
 	const ask = () => store.realms.fullest({ max, now: system.now().toISOString() });
 	const measure = onceAMinute(ask);

@@ -27,7 +27,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 	async function heldBy(realm_id: string): Promise<number> {
 		const max = { accounts: 1, realm_bytes: 1, realms_per_account: 1, bindings_per_realm: 1, bindings_per_account: 1 };
 		const held = { tokens_per_account: 1, sessions_per_account: 1, identities_per_account: 1 };
-		const limits = { ...max, ...held, machines_per_realm: 1, tokens_per_machine: 1 };
+		const limits = { ...max, ...held, machines_per_realm: 1, tokens_per_machine: 1, trusts_per_machine: 1 };
 		const [named] = await realms.named([realm_id]);
 		const { realm_bytes } = await realms.fullest({ max: limits, now: MADE_AT });
 		return realm_bytes.find(({ name }) => name === named?.slug)?.used ?? 0;

@@ -15,11 +15,13 @@ import {
 	anIdentity,
 	aSession,
 	aToken,
+	aTrust,
 	MADE_AT,
 	newId,
 } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { MAX_TOKENS } from "../../tokens/model.ts";
+import { MAX_TRUSTS } from "../../trusts/model.ts";
 import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about limits of rows. */
@@ -202,6 +204,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		const realm = await addRealm(store, ada);
 		const machine = aMachine(realm.id);
 		await store.machines.set(machine, anEvent());
+		await store.trusts.set(aTrust(machine.id), anEvent());
 		for (const given of [{}, { expires_at: MADE_AT }, { trust_id: "trust" }])
 			await store.machines.addToken(aMachineToken(machine.id, given), anEvent());
 		const max = {
@@ -215,6 +218,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 			identities_per_account: MAX_IDENTITIES,
 			machines_per_realm: MAX_MACHINES,
 			tokens_per_machine: MAX_MACHINE_TOKENS,
+			trusts_per_machine: MAX_TRUSTS,
 		};
 		const found = await store.realms.fullest({ max, now: MADE_AT });
 		assert.deepEqual(found.accounts, [{ name: "", used: await accounts.count(), max: 1 }]);
@@ -230,6 +234,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		const name = `${realm.slug}/${machine.name}`;
 		assert.deepEqual(found.machines_per_realm, [{ name: realm.slug, used: 1, max: MAX_MACHINES }]);
 		assert.deepEqual(found.tokens_per_machine, [{ name, used: 1, max: MAX_MACHINE_TOKENS }]);
+		assert.deepEqual(found.trusts_per_machine, [{ name, used: 1, max: MAX_TRUSTS }]);
 		assert.deepEqual((await store.realms.fullest({ max, now: at(DAY_MS) })).sessions_per_account, []);
 	});
 }

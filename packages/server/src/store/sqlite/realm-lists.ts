@@ -19,6 +19,14 @@ const counted = (of: "account" | "realm", table: string, where = "true") => {
 	return fullest(`${name} AS name, held.used, @max AS max`, `${rows} JOIN ${of} ON ${of}.id = held.${id}`);
 };
 
+/** Counts the rows of each machine in a table. */
+const ofMachines = (table: string, where = "true") =>
+	fullest(
+		"realm.slug || '/' || machine.name AS name, held.used, @max AS max",
+		`(SELECT machine_id, count(*) AS used FROM ${table} WHERE ${where} GROUP BY machine_id) AS held
+			JOIN machine ON machine.id = held.machine_id JOIN realm ON realm.id = machine.realm_id`,
+	);
+
 const FULLEST: Record<RowLimit, string> = {
 	accounts: "SELECT '' AS name, count(*) AS used, @max AS max FROM account",
 	realm_bytes: fullest(
@@ -37,11 +45,8 @@ const FULLEST: Record<RowLimit, string> = {
 	identities_per_account: counted("account", "sso_identity"),
 	machines_per_realm: counted("realm", "machine"),
 	// Of those that people made: what trusts give ends within the hour.
-	tokens_per_machine: fullest(
-		"realm.slug || '/' || machine.name AS name, held.used, @max AS max",
-		`(SELECT machine_id, count(*) AS used FROM machine_token WHERE trust_id IS NULL AND expires_at > @now GROUP BY machine_id) AS held
-			JOIN machine ON machine.id = held.machine_id JOIN realm ON realm.id = machine.realm_id`,
-	),
+	tokens_per_machine: ofMachines("machine_token", "trust_id IS NULL AND expires_at > @now"),
+	trusts_per_machine: ofMachines("trust"),
 };
 
 /** Rows of deleted realms that can be restored: an account's, or all. */
@@ -76,6 +81,7 @@ export function realmLists(db: Database) {
 				identities_per_account: ask("identities_per_account"),
 				machines_per_realm: ask("machines_per_realm"),
 				tokens_per_machine: ask("tokens_per_machine"),
+				trusts_per_machine: ask("trusts_per_machine"),
 			};
 		},
 	};
