@@ -118,7 +118,7 @@ const ROWS: readonly Row[] = [
 	// In neither document: for `svc policy explain`.
 	["GET /api/v1/policy/explain", 200, "viewer", "any", "realm", FEW],
 	["POST /api/v1/realms/{slug}/policy/bindings", 201, "admin", "write", "admins of a realm", FEW],
-	["GET /api/v1/realms/{slug}/policy/bindings", 200, "viewer", "read", "realm", ["page", 32]],
+	["GET /api/v1/realms/{slug}/policy/bindings", 200, "viewer", "read", "realm", ["page", 320]],
 	["PUT /api/v1/realms/{slug}/policy/bindings/{userID}", 200, "admin", "write,delete", "admins of a realm", FEW],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", 200, "admin", "delete", "admins of a realm", FEW],
 	// In neither document: for people whom others bound.
