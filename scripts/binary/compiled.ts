@@ -6,7 +6,7 @@ import { exchange } from "../bench/exchange.ts";
 import { type Bundle, ROOT } from "./bundle.ts";
 import { runTool } from "./tool.ts";
 
-const REHEARSAL = join(ROOT, "scripts/binary/rehearsal.ts");
+const REHEARSAL = ["--require", join(ROOT, "scripts/binary/stand-in.cts"), join(ROOT, "scripts/binary/rehearsal.ts")];
 const COMPILE_ONLY = join(ROOT, "scripts/binary/compile-only.ts");
 
 /** Flags of V8 with which the server starts our engines. */
@@ -28,11 +28,12 @@ export async function compileScripts({ assets, scripts }: Bundle, folder: string
 	const compiled: Record<string, string> = {};
 	for (const name of scripts) {
 		const output = `${assets[name]}${COMPILED}`;
-		const args = [REHEARSAL, list, name, output];
-		if (name.endsWith("/server.ts")) await rehearseServer(args, folder);
+		const args = [...REHEARSAL, assets[name] ?? "", name, output];
+		const env = { BINARY_ASSETS: list };
+		if (name.endsWith("/server.ts")) await rehearseServer(args, env, folder);
 		else if (name.startsWith("plugins/"))
-			runTool(process.execPath, [...ENGINE_FLAGS, ...args], { env: ENGINE_SETTINGS });
-		else runTool(process.execPath, [...args, "--help"]);
+			runTool(process.execPath, [...ENGINE_FLAGS, ...args], { env: { ...env, ...ENGINE_SETTINGS } });
+		else runTool(process.execPath, [...args, "--help"], { env });
 		compiled[name + COMPILED] = output;
 	}
 	return compiled;
@@ -54,10 +55,10 @@ export function compileRepeatably({ assets, scripts }: Bundle, folder: string): 
 	);
 }
 
-async function rehearseServer(args: string[], folder: string): Promise<void> {
+async function rehearseServer(args: string[], assets: Readonly<Record<string, string>>, folder: string): Promise<void> {
 	const home = mkdtempSync(join(folder, "home-"));
 	try {
-		const env = { HOME: home, SVC_DATA_DIR: join(home, "data"), SVC_LISTEN: "127.0.0.1:0" };
+		const env = { ...assets, HOME: home, SVC_DATA_DIR: join(home, "data"), SVC_LISTEN: "127.0.0.1:0" };
 		const server = await startServerProcess({ args, env });
 		await exchange(server.url, { method: "GET", path: "/api/v1/health" });
 		await server.stop();

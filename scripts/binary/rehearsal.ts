@@ -1,25 +1,16 @@
 /*
- * `node [flags] rehearsal.ts assets script output words…`: runs a script of the single binary as the binary does, and writes V8's compiled code
- * when it ends. V8 accepts that only in the same Node, under the same flags of V8.
+ * `node [flags] --require stand-in.cts rehearsal.ts file name output words…`: runs a script of the single binary as the binary does, and writes V8's compiled
+ * code when it ends. V8 accepts that only in the same Node, under the same flags of V8.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 import { Script } from "node:vm";
 
-const [assetsFile = "", name = "", output = "", ...words] = process.argv.slice(2);
-const assets = JSON.parse(readFileSync(assetsFile, "utf8")) as Record<string, string>;
-
-/** Stands in for the binary's access to its own assets. */
-const sea = {
-	isSea: () => true,
-	getAsset: (asset: string) => readFileSync(assets[asset] ?? "", "utf8"),
-	getRawAsset: (asset: string) => Uint8Array.from(readFileSync(assets[asset] ?? "")).buffer,
-};
+const [file = "", name = "", output = "", ...words] = process.argv.slice(2);
 
 /** Node's own modules, as in the binary. */
 function require(id: string): unknown {
-	if (id === "node:sea") return sea;
 	const found = process.getBuiltinModule(id);
 	if (found === undefined) throw new Error(`${id} is not a part of Node`);
 	return found;
@@ -28,7 +19,7 @@ function require(id: string): unknown {
 /** Type of every export of the scripts. */
 type Run = (process: NodeJS.Process) => Promise<void>;
 
-const script = new Script(readFileSync(assets[name] ?? "", "latin1"), { filename: name });
+const script = new Script(readFileSync(file, "latin1"), { filename: name });
 process.once("exit", () => writeFileSync(output, script.createCachedData()));
 process.argv.splice(2, process.argv.length, ...words);
 process.chdir(dirname(output));

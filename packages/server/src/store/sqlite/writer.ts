@@ -177,7 +177,7 @@ export class Writer implements WriteQueue {
 			return;
 		}
 		if (message.kind !== "report") {
-			const reason = message.kind === "failure" ? message.message : "";
+			const reason = message.kind === "failure" ? message.message || message.code : "";
 			this.#fail(
 				new FatalError(`the storage failed, stopping: ${reason}; check the disk, then start again`, STORAGE_EXIT_CODE),
 			);
