@@ -126,7 +126,14 @@ test("signing in sets a cookie that only this host gets, and never adopts one th
 
 test("no page may be framed, stored, or run what it did not bring", async () => {
 	const session = await enter(server, ada);
-	for (const path of ["/console", "/console/nowhere", `/console/realms/${slug}`, page, ...inRealm()]) {
+	for (const path of [
+		"/console",
+		"/console/nowhere",
+		"/console/account",
+		`/console/realms/${slug}`,
+		page,
+		...inRealm(),
+	]) {
 		const { headers, text } = await ask(server, "GET", path, session);
 		const policy = String(headers["content-security-policy"]);
 		assert.match(

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
 import { ask, enter, ours, tokenOf } from "../harness/console.ts";
 import { ok } from "../harness/expect.ts";
-import { bind, type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { apiToken, bind, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 
 let server: Server;
@@ -68,6 +68,24 @@ test("on the page Members an admin gives, changes and removes roles, and nobody 
 	assert.equal((await send("members", { action: "remove", ...change }))[0], 303);
 	assert.equal(await roleOf(), undefined);
 	assert.equal((await send("members", { action: "promote" }))[0], 400);
+});
+
+test("the page of one's account shows its tokens, no token itself, and ends one", async () => {
+	const limits = { realm: slug, environment: "prod", expires_at: "2099-01-01T00:00:00Z" };
+	const mine = await apiToken(client, ada, "read,write", limits);
+	const his = await apiToken(client, bob, "read");
+	const tokens = async () => (await ask(server, "GET", "/console/account", session)).text;
+	const shown = await tokens();
+	assert.match(shown, new RegExp(`${mine.name}</th>.*read, write.*one realm, prod.*never.*2099-01-01`));
+	assert.doesNotMatch(shown, new RegExp(`${mine.token}|${his.name}<`));
+	const form_token = await tokenOf(server, session);
+	const end = async (id: string) =>
+		(await ask(server, "POST", "/console/account", { ...session, ...ours(server) }, { id, form_token })).status;
+	assert.equal(await end(his.id), 404);
+	assert.equal(await end(mine.id), 303);
+	assert.doesNotMatch(await tokens(), new RegExp(`${mine.name}<`));
+	assert.equal((await client.get("/auth/whoami", { token: mine.token })).status, 401);
+	assert.equal((await client.get("/auth/whoami", { token: his.token })).status, 200);
 });
 
 test("the page Audit shows who did what, by key, person, event and day, in pages", async () => {

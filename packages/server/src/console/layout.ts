@@ -78,7 +78,7 @@ function above(links: readonly Link[]): Html | string {
 
 function person({ email, token }: Frame): Html | string {
 	if (email === undefined) return "";
-	return html`<span class="who">${email}</span><form method="post" action="${address`/console/sign-out`}">${token}<button>Sign out</button></form>`;
+	return html`<a class="who" href="${address`/console/account`}" title="Your account">${email}</a><form method="post" action="${address`/console/sign-out`}">${token}<button>Sign out</button></form>`;
 }
 
 function tabs({ name, current, links }: NonNullable<Page["tabs"]>): Html {

@@ -11,6 +11,7 @@ import { checkForm, checkWay, FORM_TOKEN, formToken, isFromElsewhere } from "./d
 import { addressOf, html, targetOf } from "./html.ts";
 import { createLayout, type Frame, type Layout } from "./layout.ts";
 import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
+import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
 import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
 import { errorPage } from "./pages/error.ts";
 import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
@@ -25,6 +26,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	Omit<SignInNeeds, "sessions" | "cookies"> &
 	RealmPageNeeds &
 	SecretNeeds &
+	AccountPageNeeds &
 	MemberPageNeeds &
 	LeasePageNeeds &
 	AuditPageNeeds & {
@@ -67,7 +69,8 @@ export function createSite(needs: SiteNeeds): Pages {
 
 function endpointsOf(needs: SiteNeeds): Endpoint[] {
 	const ofSecrets = [...secretsPages(needs), ...secretPage(needs)];
-	return [...realmPages(needs), ...ofSecrets, ...leasesPage(needs), ...membersPage(needs), ...auditPage(needs)];
+	const ofRealms = [...leasesPage(needs), ...membersPage(needs), ...auditPage(needs)];
+	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...accountPage(needs)];
 }
 
 const NOBODY: Frame = { email: undefined, token: html``, message: undefined };

@@ -1,0 +1,63 @@
+import type { RealmNeeds } from "../../realms/realms.ts";
+import type { ApiToken } from "../../tokens/model.ts";
+import { listTokens, revokeToken, type TokenNeeds } from "../../tokens/tokens.ts";
+import { address, type Html, html } from "../html.ts";
+import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { more, table, time } from "./parts.ts";
+
+/** Dependencies of the page of one's own account. */
+export type AccountPageNeeds = TokenNeeds & RealmNeeds;
+
+const PAGE = 100;
+const PATH = /^\/console\/account$/;
+
+/** The caller's own account: its API tokens, and how to end each. */
+export function accountPage(needs: AccountPageNeeds): Endpoint[] {
+	return [
+		{ method: "GET", path: PATH, answer: (visit) => account(needs, visit) },
+		{ method: "POST", path: PATH, answer: (visit) => end(needs, visit) },
+	];
+}
+
+async function account(needs: AccountPageNeeds, { actor, query, token }: Visit): Promise<Page> {
+	const { rows, pagination } = await listTokens(needs, actor, { limit: PAGE, cursor: query.cursor });
+	const lines = rows.map((row) => line(row, needs.system.now().toISOString(), token));
+	const list =
+		rows.length === 0
+			? html`<p>You have no API token. A token lets a program do what you may, or a part of it.</p>`
+			: table(
+					"Programs with a token of yours",
+					["Name", "Begins with", "May", "Limits", "Last used", "Ends", "End it"],
+					lines,
+				);
+	const admin = actor.instance_admin ? html`<p>You administer this server.</p>` : "";
+	return {
+		title: "Your account",
+		above: [["Realms", address`/console`]],
+		body: html`<p>${actor.name}, ${actor.email}</p>${admin}<h2>API tokens</h2>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
+<h2>Sessions</h2><p>Signing out ends this session. Another password ends all your other sessions: <code>svc password</code>.</p>`,
+		commands: ["svc whoami", "svc token list", "svc token revoke TOKEN-NAME"],
+	};
+}
+
+function line(
+	{ id, name, prefix, scopes, expires_at, last_used_at, ...limits }: ApiToken,
+	now: string,
+	token: Html,
+): Html {
+	const ended = expires_at !== null && expires_at <= now ? html` <span class="warn">has ended</span>` : "";
+	const ends = expires_at === null ? "never" : html`${time(expires_at)}${ended}`;
+	const button = html`<form method="post" action="/console/account">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End the token ${name}">End</button></form>`;
+	return html`<tr><th scope="row">${name}</th><td data-label="Begins with" class="key">${prefix}</td><td data-label="May">${scopes.replaceAll(",", ", ")}</td><td data-label="Limits">${limitsOf(limits)}</td><td data-label="Last used">${last_used_at === null ? "never" : time(last_used_at)}</td><td data-label="Ends">${ends}</td><td>${button}</td></tr>`;
+}
+
+function limitsOf({ realm_id, environment, engines }: Pick<ApiToken, "realm_id" | "environment" | "engines">): string {
+	const roles = engines === null ? [] : (JSON.parse(engines) as string[]);
+	const limits = [realm_id === null ? [] : ["one realm"], environment === null ? [] : [environment], roles].flat();
+	return limits.length === 0 ? "none" : limits.join(", ");
+}
+
+async function end(needs: AccountPageNeeds, visit: Visit): Promise<Moved> {
+	await revokeToken(needs, visit.actor, fieldOf(visit, "id"));
+	return { to: address`/console/account`, message: "The token has ended, and so have those that it made." };
+}
