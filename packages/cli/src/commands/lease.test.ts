@@ -17,18 +17,18 @@ test("leases are listed of one realm, or of all when none is named or all are wa
 	);
 });
 
-test("only a list of all realms says whose a lease is", async () => {
-	const lease = { id: "i", realm: "shop", engine: "e", state: "active" };
+test("only a list of all realms says in which one a lease is, and each for whom", async () => {
+	const lease = { id: "i", realm: "shop", engine: "e", state: "active", email: "b@c.d" };
 	await using server = await startService(() => page("leases", [lease]));
 	const heads = async (...args: string[]) =>
 		(await run(["lease", "list", ...args], { env: server.env })).stdout.split("\n").slice(0, 2);
 	assert.deepEqual(await heads(), [
-		"ID  REALM  ENGINE  ROLE  NAME  STATE   EXPIRES",
-		"i   shop   e                   active",
+		"ID  REALM  ENGINE  ROLE  NAME  FOR    STATE   EXPIRES",
+		"i   shop   e                   b@c.d  active",
 	]);
 	assert.deepEqual(await heads("--realm", "shop"), [
-		"ID  ENGINE  ROLE  NAME  STATE   EXPIRES",
-		"i   e                   active",
+		"ID  ENGINE  ROLE  NAME  FOR    STATE   EXPIRES",
+		"i   e                   b@c.d  active",
 	]);
 });
 
