@@ -135,7 +135,7 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"leases.openByRealm": ["lease", COUNTS],
 	"leases.openTargets": ["lease", OF_LEASES],
 	"realms.fullest": [
-		"account account_limit api_token binding machine machine_token realm session sso_identity",
+		"account account_limit api_token binding machine machine_token realm session sso_identity trust",
 		COUNTS,
 	],
 	"secrets.count": ["secret", COUNTS],
