@@ -18,7 +18,7 @@ function standIn(script: string): { PATH: string } {
 	return { PATH: `${folder}:${dirname(process.execPath)}:/usr/bin:/bin` };
 }
 
-test("a terminal sees that packages are being installed, and nothing of it stays", {
+test("a terminal shows that packages are being installed and erases the line afterwards", {
 	skip: skipWithoutTerminal,
 }, async () => {
 	const done = join(folder, "done");
@@ -35,7 +35,7 @@ test("a terminal sees that packages are being installed, and nothing of it stays
 	assert.ok(shown.endsWith("\r\u001b[K"), shown);
 });
 
-test("elsewhere it is silent, unless it fails: then it says why", () => {
+test("without a terminal it prints nothing, unless it fails", () => {
 	const run = (script: string) => spawnSync(process.execPath, [SCRIPT], { env: standIn(script), encoding: "utf8" });
 	const quiet = run("echo Done");
 	assert.deepEqual([quiet.status, quiet.stdout, quiet.stderr], [0, "", ""]);

@@ -138,7 +138,7 @@ test("the filters by type, realm, actor's id and actor's e-mail narrow the list,
 	);
 });
 
-test("a machine is found by its id or as realm/name, by either filter, where its realm is", async () => {
+test("both filters take a machine's id or realm/name", async () => {
 	const { id, name } = await machine(client, alice, slug, { scopes: "read" });
 	const { token } = await machineToken(client, alice, slug, name);
 	ok(await client.get(`/realms/${slug}/secrets`, { token }));

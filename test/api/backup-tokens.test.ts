@@ -29,7 +29,7 @@ const setAdmin = (who: Person, instance_admin: boolean) =>
 	client.send("PUT", `/api/v1/users/${who.id}`, { token: root.token, raw: JSON.stringify({ instance_admin }) });
 const backUp = (token: string) => client.post<{ name: string }>("/backups", undefined, { token });
 
-test("a token for backups makes, lists and downloads them, and says what it is for", async () => {
+test("a backup token makes, lists and downloads backups, and shows its purpose", async () => {
 	const made = ok(await make(root.token), 201);
 	assert.deepEqual([made.purpose, made.scopes], ["backup", ""]);
 	const { name } = ok(await backUp(made.token), 201);
@@ -70,7 +70,7 @@ test("only the instance admin makes one, in a session, without scopes or limits"
 		refused(await make(root.token, one), 400, "validation_failed");
 });
 
-test("it ends when it is revoked, and at its end", async () => {
+test("it ends when it is revoked and when it expires", async () => {
 	const revoked = ok(await make(root.token), 201);
 	ok(await client.delete(`/auth/tokens/${revoked.id}`, { token: root.token }));
 	refused(await backUp(revoked.token), 401, "unauthorized");

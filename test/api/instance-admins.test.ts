@@ -82,7 +82,7 @@ test("an instance admin who is disabled does not count, so the enabled one stays
 	assert.deepEqual(await administrators(root.token), [root.id]);
 });
 
-test("two instance admins who end each other at once, in whatever way, leave one", async () => {
+test("when two instance admins remove each other simultaneously, one stays", async () => {
 	for (const ways of [
 		["step", "step"],
 		["disable", "disable"],
@@ -102,7 +102,7 @@ test("two instance admins who end each other at once, in whatever way, leave one
 	}
 });
 
-test("the last instance admin who revokes everything of themselves, and changes the password, is still one", async () => {
+test("the last instance admin stays one after revoking all their own access and changing the password", async () => {
 	const { token, id, email } = root;
 	ok(await client.post("/revoke", { user_id: id }, { token }));
 	assert.deepEqual(await administrators(token), [id]);

@@ -45,7 +45,7 @@ const list = async ({ token }: Pick<Person, "token">) =>
 const end = ({ token }: Pick<Person, "token">, id: string) => client.delete(`/invitations/${id}`, { token });
 const guest = () => `${unique("guest")}@example.test`;
 
-test("somebody registers with an invitation, has its roles at once, and each realm's log tells", async () => {
+test("registering with an invitation gives its roles immediately, with an event in each realm", async () => {
 	const [shop, other] = [await realm(client, ada), await realm(client, ada)];
 	const bindings = [
 		{ realm: shop.slug, role: "member" },
@@ -97,13 +97,13 @@ test("a wrong code, another's address, an ended, a replaced and a used one get t
 	assert.deepEqual([last?.actor, last?.data.method, last?.data.reason], [email, "invitation", "code"]);
 });
 
-test("of two uses at once one makes the account", async () => {
+test("of two simultaneous uses, one creates the account", async () => {
 	const { email, code } = await invitation(client, ada);
 	const answers = await Promise.all([register(email, code), register(email, code)]);
 	assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 401]);
 });
 
-test("only a session invites and ends, and only into realms whose policy it manages", async () => {
+test("inviting takes a session and policy:manage in each realm; ending an invitation takes a session", async () => {
 	const [shop, carl] = [await realm(client, ada), await person(client, "carl")];
 	const into = (role = "viewer") => ({ email: guest(), bindings: [{ realm: shop.slug, role }] });
 	refused(await invite(carl, into()), 404, "not_found");
@@ -125,7 +125,7 @@ test("only a session invites and ends, and only into realms whose policy it mana
 	refused(await end(ada, id), 404, "not_found");
 });
 
-test("a role that its inviter may not give any more is left out; an inviter who is disabled invites nobody", async () => {
+test("a role that the inviter may no longer give is left out; a disabled inviter's invitation fails", async () => {
 	const [shop, dora] = [await realm(client, ada), await person(client, "dora")];
 	await bind(client, ada, shop.slug, dora, "admin");
 	const bindings = [{ realm: shop.slug, role: "admin" }];
@@ -143,7 +143,7 @@ test("a role that its inviter may not give any more is left out; an inviter who 
 	refused(await register(email, code), 401, "invalid_credentials");
 });
 
-test("a deleted realm gives no roles, nor does it when it is restored", async () => {
+test("an invitation gives no role in a deleted realm, even after it is restored", async () => {
 	const shop = await realm(client, ada);
 	const { email, code } = await invitation(client, ada, { bindings: [{ realm: shop.slug, role: "viewer" }] });
 	ok(await client.delete(`/realms/${shop.slug}`, { token: ada.token }));

@@ -191,7 +191,7 @@ test("what an account or a realm has too many of is refused under the limit's na
 	assert.ok(told.includes(`bindings_per_realm of ${slug}: 1,000 of 1,000 are in use`));
 });
 
-test("a realm's machines and their tokens are limited like everything else: refused, counted, and told of", async () => {
+test("machines and their tokens have limits, which refusals, metrics and doctor show", async () => {
 	const ada = await person(client, "ada");
 	const { id, slug } = await realm(client, ada);
 	const machines = `/api/v1/realms/${slug}/machines`;

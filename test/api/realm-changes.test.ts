@@ -58,7 +58,7 @@ test("the owner changes name and description, each alone or both", async () => {
 	await verified();
 });
 
-test("nothing to change, or what a realm cannot be called, is refused", async () => {
+test("an empty change and an invalid name are refused", async () => {
 	const { slug } = await realm(client, alice);
 	refused(await change(slug, {}), 400, "missing_field");
 	for (const body of [{ name: "" }, { owner: "" }]) refused(await change(slug, body), 400, "missing_field");
@@ -66,7 +66,7 @@ test("nothing to change, or what a realm cannot be called, is refused", async ()
 		refused(await change(slug, body), 400);
 });
 
-test("an admin who does not own the realm changes nothing; to who is not in it, it does not exist", async () => {
+test("an admin who does not own the realm changes nothing; outsiders get 404", async () => {
 	const { slug } = await heritage();
 	refused(await change(slug, { name: "Mine" }, bob), 403, "forbidden");
 	refused(await change(slug, { owner: bob.email }, bob), 403, "forbidden");
@@ -107,7 +107,7 @@ for (const by of ["id", "email"] as const) {
 	});
 }
 
-test("nobody but an enabled admin of the realm gets it, and nobody by the name of the owner", async () => {
+test("the new owner must be an enabled admin of the realm other than the owner", async () => {
 	const { slug } = await heritage();
 	const disabled = await person(client, "disabled");
 	await bind(client, alice, slug, disabled, "admin");

@@ -160,7 +160,7 @@ test("a user is shown by id and by e-mail in any spelling, with what it holds", 
 	refused(await client.get(`/users/${who.id}`, { token: who.token }), 403, "forbidden");
 });
 
-test("what a leaving person made for others to use is listed, and ends in one act; the realms' logs tell", async () => {
+test("what a leaving user made for others is listed and ended in one request, with events in the realms", async () => {
 	const [owner, leaver] = [await person(client, "owner"), await person(client, "leaver")];
 	const { slug: shop } = await realm(client, owner);
 	await bind(client, owner, shop, leaver, "admin");

@@ -62,7 +62,7 @@ function rollback(key: string, body: object, query = ""): Promise<Answer<Secret>
 	return client.post(`${secretPath(slug, key)}/rollback${query}`, body, { token: alice.token });
 }
 
-test("with names=true, each version says who wrote it: a person, a machine, and nobody who is gone", async () => {
+test("with names=true, each version names its author, unless that account or machine is gone", async () => {
 	const key = await written(1);
 	const [lasting, gone] = [await machine(client, alice, slug, WRITER), await machine(client, alice, slug, WRITER)];
 	for (const { name } of [lasting, gone]) {

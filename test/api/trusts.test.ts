@@ -67,7 +67,7 @@ async function deployment(owner: Person = world.people.owner, slug = world.slug)
 const read = (token: string, slug = world.slug, key = "DB_URL"): Promise<Answer> =>
 	world.api.get(secretPath(slug, key), { token });
 
-test("a job of GitHub gets a token of the machine for its JWT, once, and the realm's log tells", async () => {
+test("a GitHub job exchanges its JWT once for a token of the machine, with an event in the realm", async () => {
 	const { people, api: client, slug } = world;
 	await secret(client, people.owner, slug, "DB_URL", "postgres://db");
 	const { id, name, set, exchange } = await deployment();
@@ -91,7 +91,7 @@ test("a job of GitHub gets a token of the machine for its JWT, once, and the rea
 	refused(await client.post(`/realms/${slug}/policy/bindings`, { role: "viewer" }, { token }), 403, "forbidden");
 });
 
-test("a job of GitLab may show its one JWT again, and nothing that it gives outlives it", async () => {
+test("a GitLab job may exchange its JWT again; no token outlives the JWT", async () => {
 	const { set, exchange } = await deployment();
 	const trust = ok(await set(github({ type: "gitlab", claims: GITLAB })));
 	assert.equal(trust.single_use, false);
@@ -106,7 +106,7 @@ test("a job of GitLab may show its one JWT again, and nothing that it gives outl
 	refused(await exchange(ended), 401, "invalid_credentials");
 });
 
-test("keys that are given are not asked for, and a trust domain vouches for its own names", async () => {
+test("given keys are not fetched, and a trust domain accepts its own names only", async () => {
 	const { set, exchange } = await deployment();
 	ok(await set(given({ max_ttl: "10m" })));
 	const { expires_at } = ok(await exchange(signJwt(key, claims())));
@@ -118,7 +118,7 @@ test("keys that are given are not asked for, and a trust domain vouches for its 
 	for (let count = 0; count < 2; count++) ok(await exchange(jwt));
 });
 
-test("a machine's trusts mean or, and the claims of one mean and", async () => {
+test("a JWT must match all claims of one of the machine's trusts", async () => {
 	const { set, exchange } = await deployment();
 	ok(await set(given({ claims: { sub: "deploy", environment: "prod" } }), "prod"));
 	ok(await set(given({ claims: { sub: "deploy", protected: true } }), "protected"));
@@ -129,7 +129,7 @@ test("a machine's trusts mean or, and the claims of one mean and", async () => {
 	assert.equal(await accepts({ environment: "prod", sub: "else" }), 401);
 });
 
-test("an issuer that does not give its keys is trusted with nothing", async () => {
+test("a trust is refused when the issuer's keys cannot be fetched", async () => {
 	const { path, set } = await deployment();
 	const others = await Promise.all([startIssuer(), startIssuer(), startIssuer()]);
 	try {
@@ -225,7 +225,7 @@ test("a deleted machine's trusts have ended, and a restored realm has none", asy
 	ok(await exchange(signJwt(key, claims())));
 });
 
-test("the log confirms every trust, and who was let in", async () => {
+test("audit verify confirms every trust and every exchange", async () => {
 	const { token } = world.people.instance;
 	const report = ok(await world.api.get<{ status: string }>("/audit/verify", { token }));
 	assert.deepEqual(report, { ...report, status: "intact", differences: [], strange: [] });

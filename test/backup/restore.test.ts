@@ -128,7 +128,7 @@ test("a database that is there is not replaced unless it is said, and then it is
 	assert.equal(statSync(join(server.data, "svc.db")).mode & 0o777, 0o600);
 });
 
-test("the restored server serves what the backup held; sessions and invitations of before have ended", async () => {
+test("a restored server serves what the backup held; earlier sessions and invitations have ended", async () => {
 	await server.restart();
 	client = api(server);
 	refused(await client.get("/realms", { token: admin.token }), 401);

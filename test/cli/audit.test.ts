@@ -43,7 +43,7 @@ test("the client knows every type of event that the server writes", () => {
 	assert.deepEqual(KNOWN, EVENT_TYPES);
 });
 
-test("a type of event that does not exist is refused, and the one that was meant is named", async () => {
+test("an unknown type of event is refused with a suggestion", async () => {
 	await says(
 		"list --type nonsense",
 		2,
@@ -58,7 +58,7 @@ test("a type of event that does not exist is refused, and the one that was meant
 		await says(`--type ${type} --until 2020-01-01`, 0, /^no events$/m);
 });
 
-test("a realm that is not there, and a key near another, are named; programs get an empty list and leave no event", async () => {
+test("an unknown realm and a mistyped key get a suggestion; with --json the list is empty and no event is written", async () => {
 	await says(`--realm ${slug}x`, 4, new RegExp(`realm ${slug}x not found\nhint: did you mean ${slug}\\?`));
 	await says(`--realm ${slug} --key DB_ULR`, 0, /^no events of DB_ULR: did you mean DB_URL\?$/m);
 	await says(`--realm ${slug} --key DB_URL --until 2020-01-01`, 0, /^no events$/m);
@@ -72,7 +72,7 @@ test("a realm that is not there, and a key near another, are named; programs get
 const QUESTION = /```sh\n(jq -rs --arg key DB_URL[\s\S]*?)```/.exec(textOf("docs/incidents.md"))?.[1] ?? "";
 const skip = spawnSync("jq", ["--version"]).status === 0 ? false : "jq is not installed: apt-get install jq";
 
-test("an export has the keys of bulk reads, each part once, and answers who read a key without a server", {
+test("an export has the keys of bulk reads, each part once, so a file alone shows who read a key", {
 	skip,
 }, async () => {
 	const file = join(cli.home, "audit.jsonl");

@@ -26,7 +26,7 @@ after(async () => {
 	await server.close();
 });
 
-test("somebody who was invited registers with the code and has the role", async () => {
+test("an invited person registers with the code and has the role", async () => {
 	const invited = await asAda.run(["invite", "bob@example.test", "--realm", slug, "--role", "member"]);
 	assert.match(invited.stdout, /^[\w-]{32}\n$/, invited.stderr);
 	assert.match((await asAda.run(["invitation", "list"])).stdout, new RegExp(`^bob@example.test +${slug}:member `, "m"));

@@ -38,7 +38,7 @@ async function onTerminal(...args: string[]): Promise<{ lines: string[]; backup:
 	return { lines: [...new Set(lines)].filter((line) => line !== ""), backup: /svc-\w+\.db/.exec(stdout)?.[0] ?? "" };
 }
 
-test("import, backup, verify and restore show a line on a terminal", options, async () => {
+test("import, backup, verify and restore show progress on a terminal", options, async () => {
 	const file = join(ada.home, "shop.env");
 	await writeFile(file, Array.from({ length: 30 }, (_, index) => `KEY_${index}=value\n`).join(""));
 	const imported = await onTerminal("import", file);

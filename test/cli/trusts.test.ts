@@ -56,7 +56,7 @@ const ofIssuer = (audience = "") => `--issuer ${issuer.issuer} --ca-cert ${autho
 const read = (cli: Cli) => did(cli, "secret get DB_URL --env prod");
 const machine = () => ({ SVC_MACHINE: `${slug}/deploy` });
 
-test("a job of GitHub Actions reads a secret with the variables that GitHub sets, until the trust is removed", async () => {
+test("a GitHub Actions job reads a secret with GitHub's own variables until the trust is removed", async () => {
 	const ids = "--repository-id 2002 --repository-owner-id 1001 --branch main";
 	const made = await trust(`add github deploy ${ids} ${ofIssuer()}`);
 	assert.match(made, /trusts JWTs for https:\/\/127\.0\.0\.1:\d+ with repository_id=2002 .*event_name=push/);
@@ -74,7 +74,7 @@ test("a job of GitHub Actions reads a secret with the variables that GitHub sets
 	assert.match(stderr, /the server gives no token of .*\/deploy for this JWT/);
 });
 
-test("a job of GitLab reads with its one JWT in a variable, in every command of its script", async () => {
+test("every command of a GitLab job reads with the JWT in its variable", async () => {
 	await trust(`add gitlab deploy --project-id 22 --branch main ${ofIssuer()}`);
 	const jwt = issuer.mint(gitlabClaims(issuer.issuer, server.url, Math.floor(Date.now() / 1000)));
 	for (let count = 0; count < 2; count++) {
@@ -83,7 +83,7 @@ test("a job of GitLab reads with its one JWT in a variable, in every command of 
 	}
 });
 
-test("a pod reads with a file that the cluster writes, whose keys were given, and svc login says whose it is", async () => {
+test("a pod reads with its projected token and given keys, and svc login names the machine", async () => {
 	const keys = join(asAda.home, "keys.json");
 	await writeFile(keys, JSON.stringify({ keys: issuer.keys.map(({ jwk }) => jwk) }));
 	const account = "--service-account-uid uid-1 --namespace shop --issuer https://kubernetes.default.svc";

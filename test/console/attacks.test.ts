@@ -104,7 +104,7 @@ test("a session's cookie is no bearer, and no bearer is a session", async () => 
 		assert.equal((await ask(server, "GET", "/console", { cookie: odd })).status, 401, "two, unprefixed, altered");
 });
 
-test("signing in sets a cookie that only this host gets, and never adopts one that came", async () => {
+test("signing in sets a host-only cookie and never adopts one from the request", async () => {
 	const planted = `${COOKIE}=planted`;
 	const credentials = { email: ada.email, password: ada.password, target: "https://evil.test/" };
 	const headers = { ...ours(server), cookie: planted };
@@ -124,7 +124,7 @@ test("signing in sets a cookie that only this host gets, and never adopts one th
 	assert.doesNotMatch(wrong.text, /another one/);
 });
 
-test("no page may be framed, stored, or run what it did not bring", async () => {
+test("no page may be framed, cached, or run foreign scripts", async () => {
 	const session = await enter(server, ada);
 	for (const path of [
 		"/console",
@@ -149,14 +149,14 @@ test("no page may be framed, stored, or run what it did not bring", async () => 
 		assert.equal((await ask(server, "GET", "/console", { ...session, "sec-fetch-dest": dest })).status, 403, dest);
 });
 
-test("a link on another site comes back with the cookie, and not for ever", async () => {
+test("a link from another site is retried once with the cookie", async () => {
 	const first = await ask(server, "GET", page, { "sec-fetch-site": "cross-site" });
 	assert.deepEqual([first.status, first.headers.refresh], [200, "0"]);
 	const second = await ask(server, "GET", page, { "sec-fetch-site": "same-origin" });
 	assert.deepEqual([second.status, second.headers.refresh, /<h1>Sign in/.test(second.text)], [401, undefined, true]);
 });
 
-test("a value is shown once, to the session that asked, on the page that was asked for", async () => {
+test("a revealed value is shown once, to that session, on that page", async () => {
 	const session = await enter(server, ada);
 	const other = await enter(server, ada);
 	ok(

@@ -140,7 +140,7 @@ test("somebody makes a realm and its first secret", skip, async () => {
 	await close();
 });
 
-test("somebody who wrote in between is not overwritten", skip, async () => {
+test("a write in between is not overwritten", skip, async () => {
 	const { ada, slug } = await shop();
 	const { page, close } = await takeSeat(chrome());
 	await signIn(page, server, ada, `/console/realms/${slug}/secrets/DB_URL?env=prod`);

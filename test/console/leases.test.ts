@@ -26,7 +26,7 @@ async function read(who: { cookie: string }): Promise<string> {
 	return text;
 }
 
-test("the page Leases shows what lives and what cannot be revoked, and ends one", {
+test("the Leases page shows live and unrevocable leases, and ends one", {
 	skip: skipWithoutRedis,
 }, async () => {
 	const generate = async () => {

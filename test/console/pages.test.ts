@@ -44,7 +44,7 @@ async function send(
 	return [answer.status, /class="(?:notice|error)"[^>]*>([^<]*)/.exec(shown.text)?.[1] ?? ""];
 }
 
-test("on the page Members an admin gives, changes and removes roles, and nobody else", async () => {
+test("only an admin gives, changes and removes roles on the Members page", async () => {
 	const eve = await person(client, "eve");
 	const roleOf = async () => /eve-\S+\s+(\w+)/.exec(await read("members"))?.[1];
 	assert.match(
@@ -70,7 +70,7 @@ test("on the page Members an admin gives, changes and removes roles, and nobody 
 	assert.equal((await send("members", { action: "promote" }))[0], 400);
 });
 
-test("the page of one's account shows its tokens, no token itself, and ends one", async () => {
+test("the account page lists tokens without their values, and ends one", async () => {
 	const limits = { realm: slug, environment: "prod", expires_at: "2099-01-01T00:00:00Z" };
 	const mine = await apiToken(client, ada, "read,write", limits);
 	const his = await apiToken(client, bob, "read");

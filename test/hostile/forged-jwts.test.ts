@@ -77,7 +77,7 @@ async function saidSince(lines: number, expected: readonly string[]): Promise<vo
 
 const logLines = () => `${server.stdout()}\n${server.stderr()}`.split("\n").filter((line) => line.startsWith("{"));
 
-test("every JWT of the table of attacks gets the right answer, and every refusal the same, none of them early", async () => {
+test("every JWT of the attack table gets the right answer; all refusals are equal, none early", async () => {
 	const peer = await issuer();
 	peer.faults = { keys: { does: "answer", body: JSON.stringify({ keys: PUBLISHED_KEYS }) } };
 	const { exchange } = await trusting(peer);
@@ -125,7 +125,7 @@ function otherSignature(jwt: string): string {
 	return `${header}.${claims}.${part(Buffer.concat([bytes.subarray(0, 32), Buffer.from(other, "hex")]))}`;
 }
 
-test("rows 1 to 6: a JWT is taken once, whatever its spelling, its id or its haste", async () => {
+test("rows 1 to 6: a JWT is accepted once, whatever its encoding, its id or its timing", async () => {
 	const peer = await issuer();
 	peer.keys = [RIGHT_KEYS.es];
 	const { exchange } = await trusting(peer);
@@ -173,7 +173,7 @@ const FAULTS: readonly (readonly [what: string, faults: Issuer["faults"], reason
 	],
 ];
 
-test("an issuer that is away, slow, endless or elsewhere lets nobody in, and its new key is taken", async () => {
+test("an issuer that is down, slow, endless or redirects lets nobody in; a rotated key is accepted", async () => {
 	const faulty = await Promise.all(
 		FAULTS.map(async ([what, faults, reason]) => ({ what, faults, reason, peer: await issuer() })),
 	);

@@ -60,7 +60,7 @@ async function linkedWith(token: string): Promise<readonly Identity[]> {
 const revoke = async (user_id: string, more: object = {}) =>
 	ok(await client.post<{ identities: number }>("/revoke", { user_id, ...more }, { token: root.token })).identities;
 
-test("the last instance admin stays one, whatever groups the linked directory gives, and when it is gone", async () => {
+test("the last instance admin stays one whatever the linked directory's groups say, and after its removal", async () => {
 	const corp = await directory({ group_base_dn: "ou=groups,dc=test" });
 	ok(await link(corp, root.token, root.password));
 	const { token } = ok(await signIn(corp));

@@ -72,7 +72,7 @@ test("whoami asks the server whose token it is, and how far it reaches", async (
 	assert.equal((await run(["whoami"], { env: { HOME: home.path } })).code, 3);
 });
 
-test("whoami of a machine names its realm, and nothing that only people have", async () => {
+test("whoami of a machine shows its realm and no fields that only people have", async () => {
 	const machine = {
 		email: "",
 		name: "deploy",

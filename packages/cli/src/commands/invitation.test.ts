@@ -5,7 +5,7 @@ import { run, temporaryFolder } from "../testing/terminal.ts";
 
 const open = (id: string, email: string) => ({ id, email, bindings: [], created_by: "u", expires_at: "e" });
 
-test("the code is alone on stdout, with its end and its use beside it", async () => {
+test("stdout holds the code alone; stderr says when it expires and how to use it", async () => {
 	const body = { code: "c0de", email: "bob@example.com", expires_at: "e" };
 	await using server = await startService(() => ({ status: 201, body }));
 	const { stdout, stderr } = await run(["invite", "bob@example.com"], server);

@@ -17,7 +17,7 @@ test("leases are listed of one realm, or of all when none is named or all are wa
 	);
 });
 
-test("only a list of all realms says in which one a lease is, and each for whom", async () => {
+test("every list of leases has a column for the user; only the list of all realms has one for the realm", async () => {
 	const lease = { id: "i", realm: "shop", engine: "e", state: "active", email: "b@c.d" };
 	await using server = await startService(() => page("leases", [lease]));
 	const heads = async (...args: string[]) =>

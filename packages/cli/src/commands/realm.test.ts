@@ -26,7 +26,7 @@ test("only the fields of a realm that are given are sent", async () => {
 	);
 });
 
-test("a realm is given to whom --to names", async () => {
+test("--to names the new owner of a realm", async () => {
 	await using server = await startService(() => ({ body: { slug: "shop", name: "Shop" } }));
 	const words = ["realm", "transfer", "shop", "--to", "ada@example.com", "--yes"];
 	assert.equal((await run(words, { env: server.env })).stdout, "ada@example.com owns the realm shop\n");
@@ -34,7 +34,7 @@ test("a realm is given to whom --to names", async () => {
 	assert.equal((await run(["realm", "transfer", "shop", "--yes"], { env: server.env })).code, 2);
 });
 
-test("a realm is left after a yes", async () => {
+test("leaving a realm asks first", async () => {
 	await using server = await startService(() => ({ body: { message: "binding removed" } }));
 	const { env } = server;
 	assert.equal((await run(["realm", "leave", "shop"], { env, typed: ["n\n"] })).code, 1);

@@ -202,7 +202,7 @@ test("--search finds keys that contain a text, and the short forms do what they 
 	);
 });
 
-test("an empty list names the environment that it is of", async () => {
+test("an empty list names its environment", async () => {
 	await using server = await startService(() => page("secrets", []));
 	const env = { ...server.env, SVC_REALM: "shop" };
 	const told = async (...flags: string[]) => (await run(["ls", ...flags], { env })).stderr;

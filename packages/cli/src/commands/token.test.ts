@@ -35,7 +35,7 @@ test("a new token is alone on stdout, and its limits are sent only when given", 
 	);
 });
 
-test("a token for backups is for them alone: sent without scopes, listed with its purpose", async () => {
+test("a backup token is requested without scopes and listed with its purpose", async () => {
 	const token = { id: "i", name: "nightly", prefix: "svc_", scopes: "", created_at: "2030-01-01T00:00:00Z" };
 	const tokens = [{ ...token, purpose: "backup" }];
 	await using server = await startService(({ method }) =>

@@ -126,7 +126,7 @@ test("what somebody holds is revoked once that was confirmed, and each kind is c
 	);
 });
 
-test("what somebody made for others to use is shown, and ends when it is asked for", async () => {
+test("revoke lists what a user made for others, and --with-made ends it", async () => {
 	await using server = await start({ ...ADA, disabled: true });
 	const revoke = ["revoke", "--user", "ada@example.com"];
 	const listed = "  machine shop/deploy\n  token svc_aaaa… of machine shop/deploy\n  invitation of bob@example.com\n";
@@ -143,7 +143,7 @@ test("what somebody made for others to use is shown, and ends when it is asked f
 	);
 });
 
-test("accounts are found by a part of their e-mail or name, in any case, and so many", async () => {
+test("users find matches a part of the e-mail or name, ignores case, and limits its results", async () => {
 	const person = (id: string, email: string, name: string) => ({ ...ADA, id, email, name });
 	const people = [
 		person("u1", "ada@example.com", "Ada"),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { relativeTime } from "./duration.ts";
 
-test("an instant is told from now, in its largest unit, and the future is rounded", () => {
+test("an instant is shown relative to now in its largest unit; a future one is rounded", () => {
 	const now = Date.parse("2026-11-21T12:00:00Z");
 	for (const [instant, told] of [
 		["2026-11-21T12:00:00.400Z", "now"],

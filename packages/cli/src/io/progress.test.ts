@@ -44,7 +44,7 @@ test("nothing is said without a terminal, on a dumb one, and with --json", async
 	}
 });
 
-test("the line is away while a question is asked, and what fails is told", async () => {
+test("the progress line disappears while svc asks a question, and a failure is reported", async () => {
 	const { io, outcome } = fakeIo({ typed: [] });
 	const printer = { io, options: {} };
 	const adopt = async (confirm: (found: string) => Promise<boolean>) => ((await confirm("what")) ? "done" : "not done");
@@ -60,7 +60,7 @@ test("the line is away while a question is asked, and what fails is told", async
 	await assert.rejects(nothing, /nothing there/);
 });
 
-test("work that lets no timer run shows its steps, too", async () => {
+test("work that blocks the event loop still shows its steps", async () => {
 	const { io, outcome } = fakeIo({ typed: [] });
 	await withProgress({ io, options: {} }, "packing", async (report) => {
 		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120);

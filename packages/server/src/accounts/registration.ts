@@ -66,7 +66,7 @@ export async function register(
 	return { id, email, name, created_at };
 }
 
-/** Refuses visitors who may not register; answers on which terms the account is made. If two are first at once, the store decides. */
+/** Refuses visitors who may not register; returns the terms on which the account is made. If two registrations race to be the first, the store decides. */
 async function admit(
 	needs: RegistrationNeeds,
 	visitor: Visitor,

@@ -31,12 +31,12 @@ const given = (token_made: string, trust_id: string) =>
 		EventData,
 	];
 
-test("a trust that the log says as its row does is no difference", () => {
+test("a trust that matches the log is not reported", () => {
 	const trusts = [aTrust(MACHINE), aTrust(MACHINE, { jwks: '{"keys":[]}', keys_host: null, single_use: false })];
 	assert.deepEqual(compare(trusts, trusts.map(made)), []);
 });
 
-test("a trust differs when any of its parts is not as the log says", () => {
+test("a trust is reported when any column differs from the log", () => {
 	const trust = aTrust(MACHINE, { jwks: '{"keys":[]}' });
 	const changes: Partial<Trust>[] = [
 		...[{ issuer: "https://evil.example" }, { audience: "other" }, { claims: "{}" }, { single_use: false }],
@@ -49,7 +49,7 @@ test("a trust differs when any of its parts is not as the log says", () => {
 	assert.deepEqual(compare([trust], []), [["trust", trust.id, "unknown", undefined]]);
 });
 
-test("a trust that was removed, replaced, or whose machine or realm was, has ended with what it gave", () => {
+test("a trust and its tokens end when it is removed or replaced, or when its machine or realm is deleted", () => {
 	const trust = aTrust(MACHINE);
 	const replacing = made(aTrust(MACHINE, { name: trust.name }));
 	for (const [type, facts] of [["machine.trust.deleted", { trust_id: trust.id }], ["realm.deleted", {}], replacing] as [

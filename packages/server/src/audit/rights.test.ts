@@ -97,7 +97,7 @@ test("an instance admin that is made or ended by an event differs from neither",
 	assert.deepEqual(log.against({ accounts: [{ ...bob, instance_admin: 0 }] }), []);
 });
 
-test("a realm that changes hands has a new owner, whose binding ended, and an old one with the role that was kept", () => {
+test("a transfer ends the new owner's binding and leaves the old owner the role that was kept", () => {
 	const log = aLog();
 	log.add("realm.created", "ada", {}, "r");
 	log.add("policy.binding.created", "ada", { user_id: "bob", role: "admin" }, "r");

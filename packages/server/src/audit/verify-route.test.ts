@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { MAKER_KINDS, RIGHT_KINDS } from "./comparison.ts";
 import { verifyRoute } from "./verify-route.ts";
 
-test("the answer has a place for every kind of row that differs, and of maker that was not there", () => {
+test("the answer's schema lists every kind of row and every kind of maker", () => {
 	const { answer } = verifyRoute({} as Parameters<typeof verifyRoute>[0]);
 	const event = { seq: 1, timestamp: "2030-01-01T00:00:00.000Z", type: "secret.set" };
 	const found = {

@@ -19,12 +19,12 @@ test("a value is escaped for its place", () => {
 	);
 });
 
-test("markup is nested as it is, in lists, too", () => {
+test("nested markup and lists of markup are not escaped again", () => {
 	const items = ["<", "b"].map((one) => html`<li>${one}</li>`);
 	assert.equal(textOf(html`<ul>${items}</ul>`), "<ul><li>&lt;</li><li>b</li></ul>");
 });
 
-test("a value anywhere else is refused, and so is whatever can run code", () => {
+test("a value in any other place is refused, and so is markup that can run code", () => {
 	const x = "x";
 	const refused: (() => Html)[] = [
 		() => html`<p title=${x}>`,

@@ -119,7 +119,7 @@ test("every reference inside the document leads somewhere", () => {
 	assert.ok(found > operations.length);
 });
 
-test("each refusal is described once, and by every one of its codes", () => {
+test("each set of refusals is described once, with all its codes", () => {
 	const { responses } = document.components;
 	const texts = Object.values(responses).map((answer) => JSON.stringify(answer));
 	assert.equal(new Set(texts).size, texts.length);

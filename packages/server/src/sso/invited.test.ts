@@ -96,7 +96,7 @@ test("an address that a trusted provider verified uses all its invitations by it
 	assert.equal((await arrive(person)).user.id, user.id);
 });
 
-test("an address that nobody trusted has verified needs the code", async () => {
+test("an address that no trusted provider verified needs the code", async () => {
 	const cases: [Partial<Asserted>, Partial<CommonSettings>][] = [
 		[{ email_verified: false }, {}],
 		[{}, { trusted_email_domains: [] }],
@@ -112,7 +112,7 @@ test("an address that nobody trusted has verified needs the code", async () => {
 	}
 });
 
-test("a wrong code makes no account even where the provider makes them by itself", async () => {
+test("a wrong code creates no account, even with auto_provision", async () => {
 	const person = aPerson();
 	const provider = aProvider({ auto_provision: true });
 	await refused(arrive(person, provider, "wrong"), "invitation");

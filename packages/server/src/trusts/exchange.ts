@@ -110,7 +110,7 @@ function eventOf(
 	return { ...event, realm_id: realm?.id ?? "", realm: realm?.slug ?? "" };
 }
 
-/** @param found is told what was found, step by step @throws JwtRefusal */
+/** @param found collects the realm, the machine and the trust, for the log of a refusal @throws JwtRefusal */
 async function giveToken(
 	needs: ExchangeNeeds,
 	visitor: Visitor,

@@ -94,7 +94,7 @@ export function trustFacts(trust: Omit<Trust, "created_by" | "created_at">): Eve
 
 /** Operations of the store on trusts. No read sees those of a deleted machine or realm. */
 export const trustOperations = {
-	/** Adds a trust, or takes away the machine's one of its name with the tokens that it gave, and adds the new one. */
+	/** Adds a trust, in place of the machine's trust of that name, whose tokens end. */
 	set: write<(trust: Trust, event: AuditEvent) => "done" | "gone" | "limit_reached">(),
 	byName: read<(machine_id: string, name: string) => Trust | undefined>(),
 	/** Lists a machine's trusts in the order of their names. */

@@ -34,7 +34,7 @@ export async function changedRealmContract(openStore: OpenStore): Promise<void> 
 		return realm;
 	}
 
-	test("name and description change with an event, and nothing else does", async () => {
+	test("changing the name and description writes an event and changes nothing else", async () => {
 		const realm = await addRealm(store, owner);
 		const start = await countEvents(store);
 		assert.equal(await change(realm, { name: "Another", description: "text" }), "done");
@@ -70,7 +70,7 @@ export async function changedRealmContract(openStore: OpenStore): Promise<void> 
 		assert.equal(await roleOf(realm, heir.id), "admin");
 	});
 
-	test("who is not the owner any more changes nothing, and nobody else does while the owner is enabled", async () => {
+	test("a former owner changes nothing, and neither does anybody else while the owner is enabled", async () => {
 		const realm = await heritage();
 		assert.equal(await change(realm, { by_owner: heir.id }), "not_owner");
 		assert.equal(await change(realm, { by_owner: undefined }), "not_owner");
@@ -98,7 +98,7 @@ export async function changedRealmContract(openStore: OpenStore): Promise<void> 
 		assert.equal(await change(realm, { ...byInstance, realms_per_account: 3 }), "done");
 	});
 
-	test("an owner with as many roles as an account may have keeps none in one realm more", async () => {
+	test("an owner whose account has its maximum of roles keeps no role after a transfer", async () => {
 		const busy = await addAccount(store);
 		const hosts = await Promise.all(Array.from({ length: MAX_MEMBERSHIPS / 100 }, () => addAccount(store)));
 		const full = hosts.flatMap((host) => Array.from({ length: 100 }, () => addRealm(store, host)));

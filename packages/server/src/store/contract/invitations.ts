@@ -47,7 +47,7 @@ export async function invitationContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await invitations.forEmail(invitation.email, invitation.expires_at), []);
 	});
 
-	test("a maker has one for an address; those of an address come oldest first, and so many", async () => {
+	test("an inviter has one invitation per address; an address's invitations are listed oldest first, up to a limit", async () => {
 		const email = "many@example.com";
 		const first = anInvitation(bob.id, { email });
 		const second = anInvitation(bob.id, { email, created_at: "2030-01-01T00:00:02.000Z" });
@@ -64,7 +64,7 @@ export async function invitationContract(openStore: OpenStore): Promise<void> {
 		assert.equal((await invitations.forEmail(email, MADE_AT)).length, MAX_INVITATIONS_USED);
 	});
 
-	test("each is listed and ended by its maker, or by who asks for all", async () => {
+	test("an invitation is listed and ended by its inviter or by the instance admin", async () => {
 		const [mine, other] = [anInvitation(carl.id), anInvitation(bob.id)];
 		const realm = await addRealm(store, bob);
 		other.bindings.push(invited(realm));
@@ -108,7 +108,7 @@ export async function invitationContract(openStore: OpenStore): Promise<void> {
 		);
 	});
 
-	test("an account, and a realm, have so many open ones", async () => {
+	test("open invitations are limited per account and per realm", async () => {
 		const [dora, realm] = [await addAccount(store), await addRealm(store, ada)];
 		const late = "2030-01-09T00:00:00.000Z";
 		for (let count = 0; count < MAX_INVITATIONS_OF_REALM; count++)
@@ -158,7 +158,7 @@ export async function invitationUseContract(openStore: OpenStore): Promise<void>
 	type Given = Partial<Account> & { admin_only?: boolean };
 	const roleIn = async ({ slug }: Realm, user_id: string) => (await store.realms.access(slug, user_id))?.role;
 
-	test("it makes one account of its address, with its roles, and each realm's log tells", async () => {
+	test("an invitation creates one account with its roles, with an event in each realm", async () => {
 		const [realm, other] = [await addRealm(store, ada), await addRealm(store, ada)];
 		const invitation = await invite(ada, invited(realm), invited(other, "viewer"));
 		const start = await countEvents(store);
@@ -174,13 +174,13 @@ export async function invitationUseContract(openStore: OpenStore): Promise<void>
 		assert.equal((await use(invitation)).outcome, "not_invited", "it is used up");
 	});
 
-	test("of two uses at once one wins", async () => {
+	test("of two simultaneous uses, one succeeds", async () => {
 		const invitation = await invite(ada);
 		const outcomes = (await Promise.all([use(invitation), use(invitation)])).map(({ outcome }) => outcome);
 		assert.deepEqual(outcomes, ["done", "not_invited"]);
 	});
 
-	test("one that has expired or ended, and one whose maker is disabled or must manage the instance, makes no account", async () => {
+	test("an invitation creates no account when it has expired or ended, or when its inviter is disabled or must be an instance admin", async () => {
 		const late = await invite(ada);
 		assert.equal((await use(late, { created_at: late.expires_at })).outcome, "not_invited");
 		const ended = await invite(ada);
@@ -195,7 +195,7 @@ export async function invitationUseContract(openStore: OpenStore): Promise<void>
 		assert.equal((await use(out)).outcome, "not_invited");
 	});
 
-	test("roles that its maker may not give any more are left out, and the realm's log tells", async () => {
+	test("roles that the inviter may no longer give are left out, with an event in the realm", async () => {
 		const frank = await addAccount(store);
 		const [kept, lowered, gone] = [
 			await addRealm(store, frank),

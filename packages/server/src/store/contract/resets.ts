@@ -45,7 +45,7 @@ export async function resetContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await countEvents(store), start + 3);
 	});
 
-	test("of two uses at once one wins; it ends all sessions, and each realm's log tells", async () => {
+	test("of two simultaneous uses, one succeeds; it ends all sessions, and each realm's log tells", async () => {
 		const { account, code } = await withCode();
 		const owned = await addRealm(store, account);
 		const member = await addRealm(store, root);

@@ -107,7 +107,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual([state, reason, due_at], ["revoking", "requested", NOW_MS]);
 	});
 
-	test("what a user lately made ends when it is asked for, and the log of each realm concerned tells", async () => {
+	test("with_made ends what a user made recently, with an event in each realm concerned", async () => {
 		const { people, realms, revoke } = await setUp();
 		const [{ id: owner }, { id: user_id }] = people;
 		const [since, old] = ["2030-01-01T00:00:00.000Z", "2029-12-01T00:00:00.000Z"];

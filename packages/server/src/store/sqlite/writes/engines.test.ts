@@ -11,7 +11,7 @@ const { store, file } = await openTestStore({ after });
 const { engines } = store;
 const owner = await addAccount(store);
 
-test("a realm that engines served before is so until a configuration names others, or still if it is said to", async () => {
+test("a realm stays a former realm until a configuration names others, unless the rule keeps it", async () => {
 	const [kept, dropped] = [await addRealm(store, owner), await addRealm(store, owner)];
 	const db = new Database(file);
 	const insert = db.prepare("INSERT INTO engine_former_realm (engine, realm_id, mac) VALUES (?, ?, ?)");

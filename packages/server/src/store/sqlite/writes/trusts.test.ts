@@ -44,7 +44,7 @@ function giver() {
 	return { realm, give };
 }
 
-test("a realm's used JWTs are limited: one whose replay could not be noticed is not taken at all", () => {
+test("a realm's used JWTs are limited: a JWT that could not be remembered is refused", () => {
 	const { realm, give } = giver();
 	db.prepare(
 		"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) " +
