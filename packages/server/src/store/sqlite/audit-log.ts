@@ -13,7 +13,7 @@ import type {
 import { keySetIn, verifyChain } from "../../audit/verify.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { ANY, fact, keyEvents } from "./key-events.ts";
-import { keySets, SETS_WITH_KEY, setName } from "./key-sets.ts";
+import { keySets, SETS_WITH_KEY } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { compareRows } from "./row-comparison.ts";
 import { createStatements } from "./statements.ts";
@@ -148,10 +148,10 @@ function* inGroups(seqs: Iterable<number>, first: number, size: number): Generat
 /** Makes what tells whether the set that an event refers to names what was named. A database from before sets has none. */
 function soundSets(db: Database): (event: StoredEvent) => boolean {
 	const hasSets = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'audit_key_set'").get() !== undefined;
-	const sound = hasSets ? keySets(db).sound() : new Set();
+	const isSound = hasSets ? keySets(db).soundness() : () => false;
 	return (event) => {
 		const set = keySetIn(event);
-		return set === undefined || sound.has(setName(set, event.realm_id));
+		return set === undefined || isSound(event.realm_id, set);
 	};
 }
 

@@ -38,15 +38,13 @@ export function keySets(db: Database) {
 			.all(part_id) as string[];
 	const partsOf = (set_id: number) =>
 		prepare(
-			"SELECT p.hash FROM audit_part_in_set m JOIN audit_key_part p ON p.id = m.part_id WHERE m.set_id = ? ORDER BY p.hash",
-		)
-			.pluck()
-			.all(set_id) as string[];
+			"SELECT p.id, p.hash FROM audit_part_in_set m JOIN audit_key_part p ON p.id = m.part_id WHERE m.set_id = ? ORDER BY p.hash",
+		).all(set_id) as { id: number; hash: string }[];
 	return {
 		/** Finds a set of a realm, or a part of one. */
 		named(realm_id: string, hash: string): NamedKeys | undefined {
 			const set = prepare("SELECT id FROM audit_key_set WHERE hash = ? AND realm_id = ?").pluck().get(hash, realm_id);
-			if (set !== undefined) return { parts: partsOf(set as number) };
+			if (set !== undefined) return { parts: partsOf(set as number).map((part) => part.hash) };
 			const part = prepare(
 				`SELECT p.id FROM audit_key_part p WHERE p.hash = ? AND EXISTS (
 					SELECT 1 FROM audit_part_in_set m JOIN audit_key_set s ON s.id = m.set_id WHERE m.part_id = p.id AND s.realm_id = ?)`,
@@ -55,28 +53,31 @@ export function keySets(db: Database) {
 				.get(hash, realm_id);
 			return part === undefined ? undefined : { keys: keysOf(part as number) };
 		},
-		/** Tells, by the hashes of their content, which sets name what was named, as hash and realm. */
-		sound(): ReadonlySet<string> {
-			const parts = prepare("SELECT id, hash FROM audit_key_part").all() as { id: number; hash: string }[];
-			const altered = new Set(
-				parts.filter(({ id, hash }) => partHash(keysOf(id).join("\n")) !== hash).map(({ hash }) => hash),
-			);
-			const sets = prepare("SELECT id, hash, realm_id FROM audit_key_set").all() as {
-				id: number;
-				hash: string;
-				realm_id: string;
-			}[];
-			return new Set(
-				sets
-					.filter(({ id, hash }) => {
-						const own = partsOf(id);
-						return setHash(own) === hash && !own.some((part) => altered.has(part));
-					})
-					.map(({ hash, realm_id }) => setName(hash, realm_id)),
-			);
+		/**
+		 * Makes what tells, by the hashes of its content, whether a set of a realm names what was named. A set is read when it is first asked about:
+		 * one that is stored meanwhile, in the transaction of its event, is found.
+		 */
+		soundness(): (realm_id: string, hash: string) => boolean {
+			const partIsSound = remembered((id: number, hash: string) => partHash(keysOf(id).join("\n")) === hash);
+			const setIsSound = remembered((id: number, hash: string) => {
+				const own = partsOf(id);
+				return setHash(own.map((part) => part.hash)) === hash && own.every((part) => partIsSound(part.id, part.hash));
+			});
+			const find = prepare("SELECT id FROM audit_key_set WHERE hash = ? AND realm_id = ?").pluck();
+			return (realm_id, hash) => {
+				const id = find.get(hash, realm_id) as number | undefined;
+				return id !== undefined && setIsSound(id, hash);
+			};
 		},
 	};
 }
 
-/** Name of a set among those of all realms. */
-export const setName = (hash: string, realm_id: string) => `${hash} ${realm_id}`;
+/** Remembers answers about rows by their numbers. */
+function remembered(answer: (id: number, hash: string) => boolean): typeof answer {
+	const known = new Map<number, boolean>();
+	return (id, hash) => {
+		const found = known.get(id) ?? answer(id, hash);
+		known.set(id, found);
+		return found;
+	};
+}
