@@ -69,6 +69,17 @@ test("the further fields of a secret are sent only when they are given", async (
 	});
 });
 
+test("a write names the version that it may replace, none or a number", async () => {
+	await using server = await withAnswer({ status: 201, body: WRITTEN });
+	for (const version of ["0", "3"]) await run(["set", "K", "v", "--if-version", version], { env: server.env });
+	const refused = await run(["set", "K", "v", "--if-version", "-1"], { env: server.env });
+	assert.deepEqual([refused.code, server.requests.length], [2, 2]);
+	assert.deepEqual(
+		server.requests.map(({ body }) => (body as { if_version: unknown }).if_version),
+		[null, 3],
+	);
+});
+
 test("an empty value and one that is not UTF-8 are refused before anything is sent", async () => {
 	await using server = await withAnswer({ status: 201, body: WRITTEN });
 	assert.equal((await run(["secret", "set", "K"], { env: server.env })).code, 2);

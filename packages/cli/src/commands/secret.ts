@@ -17,6 +17,7 @@ interface SetOptions extends EnvironmentOptions, ValueOptions {
 	readonly comment?: string;
 	readonly expiresAt?: string;
 	readonly preEncrypted?: boolean;
+	readonly ifVersion?: string;
 }
 
 interface GetOptions extends EnvironmentOptions {
@@ -40,6 +41,7 @@ const SET: CommandSpec<SetOptions> = {
 		option("--comment <text>", "why it was written"),
 		option("--expires-at <instant>", "when it should be replaced, such as 2030-01-31T00:00:00Z"),
 		option("--pre-encrypted", "the value is ciphertext of `svc encrypt`"),
+		option("--if-version <number>", "only if this is the current version; 0: only if the secret does not exist"),
 	],
 	examples: [
 		"svc secret set DATABASE_URL --realm shop --env prod",
@@ -103,7 +105,8 @@ function shortForm<Options>(usage: string, spec: CommandSpec<Options>): CommandS
 }
 
 async function setSecret(context: Context<SetOptions>, word: string, given?: string): Promise<void> {
-	const { comment, expiresAt, preEncrypted } = context.options;
+	const { comment, expiresAt, preEncrypted, ifVersion } = context.options;
+	const current = ifVersion === undefined ? {} : { if_version: ifVersion === "0" ? null : parseVersion(ifVersion) };
 	const [realm, environment] = [realmOf(context), environmentOf(context)];
 	const [key, inline] = splitAssignment(word);
 	if (inline !== undefined && given !== undefined)
@@ -116,6 +119,7 @@ async function setSecret(context: Context<SetOptions>, word: string, given?: str
 		...(comment === undefined ? {} : { comment }),
 		...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
 		...(preEncrypted === true ? { pre_encrypted: true } : {}),
+		...current,
 	};
 	const answer = await send(client, { method: "POST", path: path`realms/${realm}/secrets`, body });
 	await show(
