@@ -37,7 +37,7 @@ export function addChangeCommands(realm: Command, io: Io): void {
 		usage: "transfer <slug>",
 		summary: "give a realm that you own to another of its admins",
 		details:
-			"You stay as an admin until somebody removes that role. The realm counts for the new owner, for whom realms of others fill at most half of limits.realms_per_account.\n" +
+			"You stay as an admin until somebody removes that role. The realm counts toward the new owner's limits.realms_per_account, of which realms that others gave them fill at most half.\n" +
 			"The instance admin does the same for an owner whose account is disabled, and who keeps no role in the realm.",
 		options: [
 			option("--to <user>", "the new owner's e-mail or id").makeOptionMandatory(),

@@ -54,8 +54,7 @@ const SET: CommandSpec<SetOptions> = {
 const GET: CommandSpec<GetOptions> = {
 	usage: "get <key>",
 	summary: "print the value of a secret",
-	details:
-		"svc prints the value as it is and adds a line break only on a terminal: a file or a pipe gets exactly its bytes.",
+	details: "svc adds a line break after the value only on a terminal: a file or a pipe gets exactly its bytes.",
 	options: [...ENVIRONMENT_OPTIONS, option("--version <number>", "an earlier version (see `svc secret history`)")],
 	examples: ["svc secret get DATABASE_URL --realm shop --env prod", "svc secret get TLS_KEY --realm shop > key.pem"],
 	run: getSecret,

@@ -18,7 +18,7 @@ export const USERS_LIMITS: CommandSpec<LimitOptions> = {
 	usage: "limits <user>",
 	summary: "show or change how much an account may store",
 	details:
-		"Only for the instance's administrators. A user is named by id or e-mail. A limit that you do not name stays as it is; `default` means the server's settings (limits.realm_bytes, limits.realms_per_account).",
+		"Only for the instance's administrators. A user is named by id or e-mail. A limit that you do not name keeps its value; `default` means the server's settings (limits.realm_bytes, limits.realms_per_account).",
 	options: [
 		option(
 			"--realm-bytes <size>",

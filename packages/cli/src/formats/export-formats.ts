@@ -94,7 +94,7 @@ const k8s: Format = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NOT_IN_SYSTEMD = /[\0-\x08\x0b-\x1f\x7f]|\p{Noncharacter_Code_Point}/u;
 
-/** An EnvironmentFile. man systemd.exec: in double quotes a backslash keeps a following " \ ` $ as it is. */
+/** An EnvironmentFile. man systemd.exec: in double quotes a backslash keeps a following " \ ` $ unchanged. */
 const systemd: Format = {
 	setsVariables: true,
 	problem: ({ key, value }) => {

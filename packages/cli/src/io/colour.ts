@@ -24,7 +24,7 @@ export function isColourful(io: Io): boolean {
 	return io.stdout.isTTY === true && setting(io, "NO_COLOR") === undefined && io.env.TERM !== "dumb";
 }
 
-/** A state such as `ok`, `warning` or `failed` in its colour; every other text as it is. */
+/** A state such as `ok`, `warning` or `failed` in its colour; every other text unchanged. */
 export function paintState(text: string): string {
 	const colour = STATES[/^\w+/.exec(text)?.[0] ?? ""];
 	return colour === undefined ? text : `\u001b[${CODES[colour]}m${text}\u001b[39m`;

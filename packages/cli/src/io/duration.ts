@@ -10,7 +10,7 @@ export function describeDuration(ms: number, whole: (units: number) => number = 
 /** Milliseconds around the present that count as now: the clocks of two machines differ by more than nothing. */
 const PRESENT_MS = 1000;
 
-/** An instant as a person says it, such as `5m ago` or `in 3d`; a text that is no instant stays as it is. */
+/** An instant as a person says it, such as `5m ago` or `in 3d`; a text that is no instant stays unchanged. */
 export function relativeTime(instant: string, now_ms: number = Date.now()): string {
 	const away_ms = Date.parse(instant) - now_ms;
 	if (Number.isNaN(away_ms)) return instant;
