@@ -12,7 +12,7 @@ import { layoutFor, note, showTable, toJson, visibleCells } from "../io/output.t
 import { type Report, withProgress } from "../io/progress.ts";
 import { type Column, cut, ids, instants, layOut } from "../io/table.ts";
 import { explainNone } from "./audit-none.ts";
-import { findToken } from "./token.ts";
+import { findToken, ID } from "./token.ts";
 
 interface ListOptions {
 	readonly realm?: string;
@@ -43,7 +43,10 @@ export const AUDIT_LIST: CommandSpec<ListOptions> = {
 		option("--key <key>", "of secrets with this key"),
 		option("--type <type>", "of this type, such as secret.set, or secret.* for all that begin so"),
 		option("--actor <user>", "of this user or machine, by id, e-mail, its beginning up to the @, or realm/name"),
-		option("--machine <name>", "of this machine, such as shop/deploy; one that was deleted, by its id"),
+		option(
+			"--machine <name>",
+			"of this machine: shop/deploy, or its name with --realm; one that was deleted, by its id",
+		),
 		option("--token <token>", "that this API token caused: its id, or the name of one of yours"),
 		option("--since <time>", "from then on: a duration such as 2h or 7d, or an instant such as 2030-01-31T00:00:00Z"),
 		option("--until <time>", "before then: a duration or an instant"),
@@ -96,13 +99,20 @@ async function filterOf({ options }: Context<ListOptions>, client: Client): Prom
 		realm,
 		type,
 		actor,
-		machine,
+		machine: machine === undefined ? undefined : machineOf(machine, realm),
 		key,
 		token: token === undefined ? undefined : await findToken(client, token),
 		since: since === undefined ? undefined : parseInstant("--since", since, now_ms),
 		until: until === undefined ? undefined : parseInstant("--until", until, now_ms),
 	};
 	return Object.fromEntries(Object.entries(given).filter((one): one is [string, string] => one[1] !== undefined));
+}
+
+/** A machine as the server takes it: realm/name, or an id. @throws Failure usage for a name without its realm, which would find nothing */
+function machineOf(machine: string, realm: string | undefined): string {
+	if (machine.includes("/") || ID.test(machine)) return machine;
+	if (realm !== undefined) return `${realm}/${machine}`;
+	throw new Failure("usage", "--machine needs the realm, too", { hint: "such as shop/deploy, or give --realm" });
 }
 
 async function newest(

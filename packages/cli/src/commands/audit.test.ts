@@ -50,6 +50,24 @@ test("audit lists as many events as are wanted, over as many pages as it takes",
 	assert.ok(stdout.includes("evil\\u001b]0;x\\u0007"));
 });
 
+test("a machine is named with its realm, by its name beside --realm, or by its id", async () => {
+	await using server = await startService(() => page("events", []));
+	const sent = async (...flags: string[]) => {
+		const { code } = await run(["audit", ...flags, "--json"], { env: server.env });
+		return [code, new URL(server.requests.at(0)?.url ?? "", server.address).searchParams.get("machine")];
+	};
+	const id = "01a20930-3534-7e98-9438-e055577e2fb7";
+	assert.deepEqual(await sent("--machine", "ci"), [2, null]);
+	for (const [flags, machine] of [
+		[["--machine", "shop/ci"], "shop/ci"],
+		[["--machine", "ci", "--realm", "shop"], "shop/ci"],
+		[["--machine", id, "--realm", "shop"], id],
+	] as const) {
+		server.requests.length = 0;
+		assert.deepEqual(await sent(...flags), [0, machine]);
+	}
+});
+
 test("on a terminal an event is one line with an e-mail; programs get what they always got", async () => {
 	const facts = JSON.stringify({ key: "DB_URL", environment: "prod", version: 3, note: "x".repeat(200) });
 	const event = { timestamp: new Date().toISOString(), type: "secret.read", actor: "id", realm: "shop", data: facts };

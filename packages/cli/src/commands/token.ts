@@ -143,7 +143,8 @@ function cell(token: Answer, field: string): string {
 	return Array.isArray(value) ? value.join(",") : optional(token, field);
 }
 
-const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+/** A UUID. */
+export const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 async function revokeToken(context: Context, token: string): Promise<void> {
 	const client = await connect(context);
