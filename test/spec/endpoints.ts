@@ -90,7 +90,7 @@ const ROWS: readonly Row[] = [
 	// In neither document: for `svc invite`. Design: §15
 	["POST /api/v1/invitations", 201, "user", "session", "session", FEW],
 	["DELETE /api/v1/invitations/{id}", 200, "user", "session", "session", FEW],
-	["GET /api/v1/invitations", 200, "user", "read", "instance", ["page", 320]],
+	["GET /api/v1/invitations", 200, "user", "read", "instance", ["page", 416]],
 
 	["POST /api/v1/auth/tokens", 201, "user", "any", "self", FEW],
 	["GET /api/v1/auth/tokens", 200, "user", "read", "self", ["page", 320]],
@@ -126,11 +126,11 @@ const ROWS: readonly Row[] = [
 
 	// In neither document: machine accounts. Design: §15
 	["PUT /api/v1/realms/{slug}/machines/{name}", 200, "admin", "session", "realm", FEW],
-	["GET /api/v1/realms/{slug}/machines", 200, "admin", "read", "realm", ["page", 320]],
+	["GET /api/v1/realms/{slug}/machines", 200, "admin", "read", "realm", ["page", 416]],
 	["GET /api/v1/realms/{slug}/machines/{name}", 200, "admin", "read", "realm", FEW],
 	["DELETE /api/v1/realms/{slug}/machines/{name}", 200, "admin", "session", "realm", FEW],
 	["POST /api/v1/realms/{slug}/machines/{name}/tokens", 201, "admin", "session", "realm", FEW],
-	["GET /api/v1/realms/{slug}/machines/{name}/tokens", 200, "admin", "read", "realm", ["page", 224]],
+	["GET /api/v1/realms/{slug}/machines/{name}/tokens", 200, "admin", "read", "realm", ["page", 320]],
 	["DELETE /api/v1/realms/{slug}/machines/{name}/tokens/{id}", 200, "admin", "session", "realm", FEW],
 	["PUT /api/v1/realms/{slug}/machines/{name}/trusts/{trust}", 200, "admin", "session", "realm", 128],
 	["GET /api/v1/realms/{slug}/machines/{name}/trusts", 200, "admin", "read", "realm", ["page", 192]],

@@ -13,6 +13,9 @@ export const PersonFields = { email: v.optional(v.string()), name: v.optional(v.
 /** Fields that it adds for an account, or for a machine. */
 export const NameFields = { ...PersonFields, machine: v.optional(v.string()) };
 
+/** Field that it adds beside `created_by`. */
+export const MakerFields = { created_by_email: PersonFields.email };
+
 /** Names of an account, or of a machine as `realm/name`. */
 export type Names = { email: string; name: string; machine?: never } | { email?: never; name?: never; machine: string };
 
@@ -42,6 +45,23 @@ export async function namesOf({ store }: NameNeeds, ids: Iterable<string>): Prom
 		if (machine !== undefined) found.set(id, { machine: `${machine.realm}/${machine.name}` });
 	}
 	return found;
+}
+
+/**
+ * Finds who made the rows, if the request asks for names.
+ * @returns what a row gets beside its `created_by`; nothing for somebody who is gone
+ */
+export async function makersOf(
+	needs: NameNeeds,
+	rows: readonly Made[],
+	names: v.InferOutput<typeof WithNames>,
+): Promise<(row: Made) => { created_by_email?: string | undefined }> {
+	const named = await namesOf(needs, names === "true" ? rows.map(({ created_by }) => created_by) : []);
+	return ({ created_by }) => ({ created_by_email: named.get(created_by)?.email });
+}
+
+interface Made {
+	created_by: string;
 }
 
 /** Names somebody for a person to read: the e-mail, `machine:realm/name`, or the id of somebody who is gone. */

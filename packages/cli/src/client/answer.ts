@@ -22,6 +22,11 @@ export function whoOf(answer: Answer, field: string): string {
 	return optional(answer, "email") || (machine === "" ? optional(answer, field) : `machine:${machine}`);
 }
 
+/** The e-mail that `?names=true` adds beside an id, such as that of `created_by`; the id itself of somebody who is gone. */
+export function emailOf(answer: Answer, field: string): string {
+	return optional(answer, `${field}_email`) || text(answer, field);
+}
+
 /** A number field, by the specification. @throws Failure when it is not a number */
 export function count(answer: Answer, field: string): number {
 	const value = answer[field];

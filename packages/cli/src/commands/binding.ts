@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, optional, text } from "../client/answer.ts";
+import { type Answer, emailOf, optional, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
@@ -94,7 +94,7 @@ async function listBindings(context: Context<RealmOptions>): Promise<void> {
 		optional(binding, "email"),
 		text(binding, "user_id"),
 		text(binding, "role"),
-		optional(binding, "granted_by_email") || text(binding, "granted_by"),
+		emailOf(binding, "granted_by"),
 		text(binding, "created_at"),
 	]);
 	const titles = ["USER", ids("ID"), "ROLE", ids("GRANTED BY"), instants("CREATED")];

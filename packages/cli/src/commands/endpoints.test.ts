@@ -48,7 +48,12 @@ const INVITATION = {
 };
 
 const COMMANDS: readonly (readonly [words: string, request: string, answer: object, stdout: string])[] = [
-	["realm list", "GET realms?limit=100", page("realms", [REALM]), "SLUG  NAME  CREATED\nshop  Shop  t\n"],
+	[
+		"realm list",
+		"GET realms?names=true&limit=100",
+		page("realms", [REALM]),
+		"SLUG  NAME  OWNER  CREATED\nshop  Shop  u      t\n",
+	],
 	[
 		"realm create shop",
 		'POST realms {"slug":"shop","name":"shop"}',
@@ -76,9 +81,9 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"realm show shop",
-		"GET realms/shop",
-		{ body: REALM },
-		"slug         shop\nname         Shop\ndescription\nid           i\nowner        u\ncreated      t\n",
+		"GET realms/shop?names=true",
+		{ body: { ...REALM, owner_email: "ada@a.example" } },
+		"slug         shop\nname         Shop\ndescription\nid           i\nowner        ada@a.example\ncreated      t\n",
 	],
 	[
 		"token list",
@@ -113,9 +118,9 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"machine show deploy --realm shop",
-		"GET realms/shop/machines/deploy",
-		{ body: MACHINE },
-		"name         deploy\nrealm        shop\nrole         viewer\nscopes       read\nreaches      prod\ndescription  ci\nid           i\ncreated by   u\ncreated      t\n",
+		"GET realms/shop/machines/deploy?names=true",
+		{ body: { ...MACHINE, created_by_email: "ada@a.example" } },
+		"name         deploy\nrealm        shop\nrole         viewer\nscopes       read\nreaches      prod\ndescription  ci\nid           i\ncreated by   ada@a.example\ncreated      t\n",
 	],
 	[
 		"machine delete deploy --realm shop --yes",
@@ -125,7 +130,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"machine token list deploy --realm shop",
-		"GET realms/shop/machines/deploy/tokens?limit=100",
+		"GET realms/shop/machines/deploy/tokens?names=true&limit=100",
 		page("tokens", [
 			{ ...TOKEN, created_by: "u", last_used_at: null },
 			{ ...TOKEN, name: "", created_by: "", last_used_at: "l" },
@@ -198,9 +203,9 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"lease show i --realm shop",
-		"GET realms/shop/leases/i",
-		{ body: LEASE },
-		"id          i\nengine      keyvalue\nrole        readonly\nname        svc_1a2b3c4d\nstate       active\nuser        u\ncreated     t\nexpires     e\nattempts    0\nlast error\n",
+		"GET realms/shop/leases/i?names=true",
+		{ body: { ...LEASE, email: "ada@a.example" } },
+		"id          i\nengine      keyvalue\nrole        readonly\nname        svc_1a2b3c4d\nstate       active\nfor         ada@a.example\ncreated     t\nexpires     e\nattempts    0\nlast error\n",
 	],
 	["lease revoke i --realm shop", "DELETE realms/shop/leases/i", { body: { message: "gone" } }, "gone\n"],
 	[
@@ -243,7 +248,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"invitation list",
-		"GET invitations?limit=100",
+		"GET invitations?names=true&limit=100",
 		page("invitations", [INVITATION]),
 		"EMAIL            ROLES                    EXPIRES  INVITED BY  ID\nbob@example.com  shop:member blog:viewer  e        u           i\n",
 	],

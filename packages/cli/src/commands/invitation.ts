@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, rows, text } from "../client/answer.ts";
+import { type Answer, emailOf, rows, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
@@ -73,7 +73,8 @@ function pairs(realms: readonly string[], roles: readonly string[]): { realm: st
 	return realms.map((realm, at) => ({ realm, role: roles[at] ?? roles[0] ?? "viewer" }));
 }
 
-const listed = (client: Client): Promise<Answer[]> => Array.fromAsync(listAll(client, "invitations", "invitations"));
+const listed = (client: Client): Promise<Answer[]> =>
+	Array.fromAsync(listAll(client, "invitations", "invitations", { names: "true" }));
 
 async function listInvitations(context: Context): Promise<void> {
 	const invitations = await listed(await connect(context));
@@ -83,7 +84,7 @@ async function listInvitations(context: Context): Promise<void> {
 			.map((binding) => `${text(binding, "realm")}:${text(binding, "role")}`)
 			.join(" "),
 		text(invitation, "expires_at"),
-		text(invitation, "created_by"),
+		emailOf(invitation, "created_by"),
 		text(invitation, "id"),
 	]);
 	const titles = ["EMAIL", "ROLES", instants("EXPIRES"), ids("INVITED BY"), ids("ID")];

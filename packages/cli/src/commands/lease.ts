@@ -111,14 +111,15 @@ function stateOf(lease: Answer): string {
 
 async function showLease(context: Context<RealmOptions>, id: string): Promise<void> {
 	const realm = realmOf(context);
-	const lease = await send(await connect(context), { method: "GET", path: path`realms/${realm}/leases/${id}` });
+	const call = { method: "GET", path: path`realms/${realm}/leases/${id}`, query: { names: "true" } } as const;
+	const lease = await send(await connect(context), call);
 	await showFields(context, lease, [
 		["id", text(lease, "id")],
 		["engine", text(lease, "engine")],
 		["role", optional(lease, "role")],
 		["name", optional(lease, "name")],
 		["state", stateOf(lease), "state"],
-		["user", optional(lease, "user_id")],
+		["for", whoOf(lease, "user_id")],
 		["created", text(lease, "created_at"), "instant"],
 		["expires", optional(lease, "expires_at"), "instant"],
 		["attempts", optional(lease, "attempts")],

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { optional, text } from "../client/answer.ts";
+import { emailOf, optional, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
@@ -74,13 +74,14 @@ async function createToken(context: Context<CreateOptions>, machine: string): Pr
 
 async function listTokens(context: Context<RealmOptions>, machine: string): Promise<void> {
 	const realm = realmOf(context);
-	const list = listAll(await connect(context), path`realms/${realm}/machines/${machine}/tokens`, "tokens");
+	const at = path`realms/${realm}/machines/${machine}/tokens`;
+	const list = listAll(await connect(context), at, "tokens", { names: "true" });
 	const tokens = await Array.fromAsync(list);
 	const lines = tokens.map((token) => [
 		text(token, "id"),
 		text(token, "prefix"),
 		text(token, "name"),
-		text(token, "created_by") || "a trust",
+		emailOf(token, "created_by") || "a trust",
 		text(token, "created_at"),
 		text(token, "expires_at"),
 		optional(token, "last_used_at"),

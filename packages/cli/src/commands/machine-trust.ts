@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, text } from "../client/answer.ts";
+import { type Answer, emailOf, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
@@ -69,7 +69,7 @@ async function listTrusts(context: Context<RealmOptions>, machine: string): Prom
 async function showTrust(context: Context<RealmOptions>, machine: string, name: string): Promise<void> {
 	const realm = realmOf(context);
 	const at = path`realms/${realm}/machines/${machine}/trusts/${name}`;
-	const trust = await send(await connect(context), { method: "GET", path: at });
+	const trust = await send(await connect(context), { method: "GET", path: at, query: { names: "true" } });
 	const keys = typeof trust.keys_host === "string" ? `fetched from ${trust.keys_host}` : "given";
 	await showFields(context, trust, [
 		["name", text(trust, "name")],
@@ -82,7 +82,7 @@ async function showTrust(context: Context<RealmOptions>, machine: string, name: 
 		["a JWT is used", trust.single_use === true ? "once" : "until it ends"],
 		["max ttl", text(trust, "max_ttl")],
 		["id", text(trust, "id")],
-		["created by", text(trust, "created_by")],
+		["created by", emailOf(trust, "created_by")],
 		["created", text(trust, "created_at"), "instant"],
 	]);
 }

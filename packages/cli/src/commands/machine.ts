@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, optional, text } from "../client/answer.ts";
+import { type Answer, emailOf, optional, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { findAt } from "../client/find.ts";
@@ -143,7 +143,8 @@ async function listMachines(context: Context<RealmOptions>): Promise<void> {
 
 async function showMachine(context: Context<RealmOptions>, name: string): Promise<void> {
 	const realm = realmOf(context);
-	const machine = await send(await connect(context), { method: "GET", path: path`realms/${realm}/machines/${name}` });
+	const call = { method: "GET", path: path`realms/${realm}/machines/${name}`, query: { names: "true" } } as const;
+	const machine = await send(await connect(context), call);
 	await showFields(context, machine, [
 		["name", text(machine, "name")],
 		["realm", realm],
@@ -152,7 +153,7 @@ async function showMachine(context: Context<RealmOptions>, name: string): Promis
 		["reaches", reachOf(machine)],
 		["description", optional(machine, "description")],
 		["id", text(machine, "id")],
-		["created by", text(machine, "created_by")],
+		["created by", emailOf(machine, "created_by")],
 		["created", text(machine, "created_at"), "instant"],
 	]);
 }

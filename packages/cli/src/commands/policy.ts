@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, isAnswer, optional, rows, text } from "../client/answer.ts";
+import { type Answer, isAnswer, optional, rows, text, whoOf } from "../client/answer.ts";
 import { send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
@@ -43,6 +43,7 @@ async function explain(context: Context<ExplainOptions>): Promise<void> {
 		...(user === undefined ? {} : { user }),
 		...(capability === undefined ? {} : { capability }),
 		...(env === undefined ? {} : { env }),
+		names: "true",
 	};
 	const answer = await send(await connect(context), { method: "GET", path: "policy/explain", query });
 	if (context.options.json !== true) {
@@ -67,7 +68,7 @@ function aboutWho(answer: Answer): [string, string][] {
 	const limits = ["scopes", "environment", "expires_at"].map((name) => (token ? optional(token, name) : ""));
 	return [
 		["realm", text(answer, "realm")],
-		["user", text(answer, "user_id")],
+		["user", whoOf(answer, "user_id")],
 		["role", answer.is_owner === true ? `${role === "none" ? "admin" : role} (owner)` : role],
 		...(answer.instance_admin === true
 			? [["instance admin", "yes: of the server, not of what is in realms"] as [string, string]]

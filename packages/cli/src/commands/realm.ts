@@ -6,7 +6,7 @@ import { listAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import type { Io } from "../io/io.ts";
 import { show, showFields, showTable, visible } from "../io/output.ts";
-import { instants } from "../io/table.ts";
+import { ids, instants } from "../io/table.ts";
 import { addChangeCommands } from "./realm-changes.ts";
 import { addDeletionCommands, listDeletedRealms } from "./realm-deletion.ts";
 
@@ -59,25 +59,31 @@ async function createRealm(context: Context<CreateOptions>, slug: string): Promi
 
 async function listRealms(context: Context<ListOptions>): Promise<void> {
 	if (context.options.deleted === true) return listDeletedRealms(context);
-	const realms = await Array.fromAsync(listAll(await connect(context), "realms", "realms"));
-	const lines = realms.map((realm) => [text(realm, "slug"), text(realm, "name"), text(realm, "created_at")]);
+	const realms = await Array.fromAsync(listAll(await connect(context), "realms", "realms", { names: "true" }));
+	const lines = realms.map((realm) => [
+		text(realm, "slug"),
+		text(realm, "name"),
+		optional(realm, "owner_email") || optional(realm, "user_id"),
+		text(realm, "created_at"),
+	]);
 	await showTable(
 		context,
 		{ realms },
-		["SLUG", "NAME", instants("CREATED")],
+		["SLUG", "NAME", ids("OWNER"), instants("CREATED")],
 		lines,
 		"no realms yet: `svc realm create` makes one",
 	);
 }
 
 async function showRealm(context: Context, slug: string): Promise<void> {
-	const realm = await send(await connect(context), { method: "GET", path: path`realms/${slug}` });
+	const call = { method: "GET", path: path`realms/${slug}`, query: { names: "true" } } as const;
+	const realm = await send(await connect(context), call);
 	await showFields(context, realm, [
 		["slug", text(realm, "slug")],
 		["name", text(realm, "name")],
 		["description", optional(realm, "description")],
 		["id", text(realm, "id")],
-		["owner", text(realm, "user_id")],
+		["owner", optional(realm, "owner_email") || text(realm, "user_id")],
 		["created", text(realm, "created_at"), "instant"],
 	]);
 }

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Instant, Uuid } from "../messages.ts";
+import { MakerFields, makersOf, type NameNeeds, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { createInvitation, deleteInvitation, type InvitationNeeds, listInvitations } from "./invitations.ts";
 import { CreateInvitation, type InvitationWithRoles } from "./model.ts";
@@ -20,7 +21,7 @@ function shown({ id, email, bindings, created_by, created_at, expires_at }: Invi
 }
 
 /** Design: §15. */
-export function invitationRoutes(needs: InvitationNeeds): Route[] {
+export function invitationRoutes(needs: InvitationNeeds & NameNeeds): Route[] {
 	return [
 		route({
 			method: "POST",
@@ -39,13 +40,17 @@ export function invitationRoutes(needs: InvitationNeeds): Route[] {
 			method: "GET",
 			path: "/api/v1/invitations",
 			summary: "The open invitations of the caller, or of everybody for the instance admin",
-			query: v.object(pageQuery()),
+			query: v.object({ ...pageQuery(), names: WithNames }),
 			status: 200,
-			answer: v.object({ invitations: v.array(InvitationSchema), pagination: PaginationSchema }),
+			answer: v.object({
+				invitations: v.array(v.object({ ...InvitationSchema.entries, ...MakerFields })),
+				pagination: PaginationSchema,
+			}),
 			errors: ["invalid_limit", "invalid_cursor"],
 			async handle({ actor, query }) {
 				const { rows, pagination } = await listInvitations(needs, actor, query);
-				return { invitations: rows.map(shown), pagination };
+				const maker = await makersOf(needs, rows, query.names);
+				return { invitations: rows.map((row) => ({ ...shown(row), ...maker(row) })), pagination };
 			},
 		}),
 		route({

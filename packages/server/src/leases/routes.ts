@@ -47,14 +47,19 @@ async function listed(
 	{ rows, pagination }: Awaited<ReturnType<typeof listAllLeases>>,
 	names: string,
 ) {
-	const named = await namesOf(needs, names === "true" ? rows.map(({ user_id }) => user_id) : []);
-	const who = (id: string) => ({ email: named.get(id)?.email, machine: named.get(id)?.machine });
-	return { leases: rows.map((row) => ({ ...shown(row), ...who(row.user_id) })), pagination };
+	return { leases: await named(needs, rows, names), pagination };
+}
+
+async function named(needs: NameNeeds, rows: readonly ListedLease[], names: string) {
+	const found = await namesOf(needs, names === "true" ? rows.map(({ user_id }) => user_id) : []);
+	const who = (id: string) => ({ email: found.get(id)?.email, machine: found.get(id)?.machine });
+	return rows.map((row) => ({ ...shown(row), ...who(row.user_id) }));
 }
 
 const Query = v.object({ ...pageQuery(), engine: v.optional(Text), state: v.optional(State), names: WithNames });
+const NamedSchema = v.object({ ...LeaseSchema.entries, email: NameFields.email, machine: NameFields.machine });
 const Page = v.object({
-	leases: v.array(v.object({ ...LeaseSchema.entries, email: NameFields.email, machine: NameFields.machine })),
+	leases: v.array(NamedSchema),
 	pagination: PaginationSchema,
 });
 const Message = v.object({ message: v.string() });
@@ -91,9 +96,13 @@ function realmLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 			summary: "A lease",
 			forMachines: true,
 			status: 200,
-			answer: LeaseSchema,
+			query: v.object({ names: WithNames }),
+			answer: NamedSchema,
 			errors: ["not_found"],
-			handle: async ({ actor, params }) => shown(await getLease(needs, actor, params.slug, params.id)),
+			async handle({ actor, params, query }) {
+				const [lease] = await named(needs, [await getLease(needs, actor, params.slug, params.id)], query.names);
+				return lease;
+			},
 		}),
 		route({
 			method: "DELETE",

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, Uuid } from "../messages.ts";
+import { MakerFields, makersOf, type NameNeeds, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import {
 	createMachineToken,
@@ -29,6 +30,8 @@ const MachineSchema = v.object({
 	created_at: Instant,
 });
 
+const NamedMachineSchema = v.object({ ...MachineSchema.entries, ...MakerFields });
+
 function shown({ realm_id: _, engines, ...machine }: Machine) {
 	return { ...machine, engines: engines === null ? null : (JSON.parse(engines) as string[]) };
 }
@@ -47,14 +50,16 @@ function shownToken({ id, name, prefix, created_by, created_at, expires_at, last
 	return { id, name, prefix, created_by, created_at, expires_at, last_used_at };
 }
 
+const NamedTokenSchema = v.object({ ...MachineTokenSchema.entries, ...MakerFields });
+
 const MessageSchema = v.object({ message: v.string() });
 
 /** Design: §15. */
-export function machineRoutes(needs: MachineNeeds): Route[] {
-	return [...ownRoutes(needs), ...tokenRoutes(needs)];
+export function machineRoutes(needs: MachineNeeds & NameNeeds): Route[] {
+	return [...changeRoutes(needs), ...lookRoutes(needs), ...tokenRoutes(needs)];
 }
 
-function ownRoutes(needs: MachineNeeds): Route[] {
+function changeRoutes(needs: MachineNeeds): Route[] {
 	return [
 		route({
 			method: "PUT",
@@ -65,28 +70,6 @@ function ownRoutes(needs: MachineNeeds): Route[] {
 			answer: MachineSchema,
 			errors: ["invalid_role", "invalid_scope", "invalid_environment", "unsupported_operation", "limit_reached"],
 			handle: async ({ actor, params, body }) => shown(await setMachine(needs, actor, params.slug, params.name, body)),
-		}),
-		route({
-			method: "GET",
-			path: MACHINES,
-			summary: "The machine accounts of a realm",
-			query: v.object(pageQuery()),
-			status: 200,
-			answer: v.object({ machines: v.array(MachineSchema), pagination: PaginationSchema }),
-			errors: ["invalid_limit", "invalid_cursor"],
-			async handle({ actor, params, query }) {
-				const { rows, pagination } = await listMachines(needs, actor, params.slug, query);
-				return { machines: rows.map(shown), pagination };
-			},
-		}),
-		route({
-			method: "GET",
-			path: ONE,
-			summary: "A machine account",
-			status: 200,
-			answer: MachineSchema,
-			errors: ["not_found"],
-			handle: async ({ actor, params }) => shown(await getMachine(needs, actor, params.slug, params.name)),
 		}),
 		route({
 			method: "DELETE",
@@ -103,7 +86,40 @@ function ownRoutes(needs: MachineNeeds): Route[] {
 	];
 }
 
-function tokenRoutes(needs: MachineNeeds): Route[] {
+function lookRoutes(needs: MachineNeeds & NameNeeds): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: MACHINES,
+			summary: "The machine accounts of a realm",
+			query: v.object({ ...pageQuery(), names: WithNames }),
+			status: 200,
+			answer: v.object({ machines: v.array(NamedMachineSchema), pagination: PaginationSchema }),
+			errors: ["invalid_limit", "invalid_cursor"],
+			async handle({ actor, params, query }) {
+				const { rows, pagination } = await listMachines(needs, actor, params.slug, query);
+				const maker = await makersOf(needs, rows, query.names);
+				return { machines: rows.map((row) => ({ ...shown(row), ...maker(row) })), pagination };
+			},
+		}),
+		route({
+			method: "GET",
+			path: ONE,
+			summary: "A machine account",
+			query: v.object({ names: WithNames }),
+			status: 200,
+			answer: NamedMachineSchema,
+			errors: ["not_found"],
+			async handle({ actor, params, query }) {
+				const machine = await getMachine(needs, actor, params.slug, params.name);
+				const maker = await makersOf(needs, [machine], query.names);
+				return { ...shown(machine), ...maker(machine) };
+			},
+		}),
+	];
+}
+
+function tokenRoutes(needs: MachineNeeds & NameNeeds): Route[] {
 	return [
 		route({
 			method: "POST",
@@ -122,13 +138,14 @@ function tokenRoutes(needs: MachineNeeds): Route[] {
 			method: "GET",
 			path: `${ONE}/tokens`,
 			summary: "The tokens of a machine account",
-			query: v.object(pageQuery()),
+			query: v.object({ ...pageQuery(), names: WithNames }),
 			status: 200,
-			answer: v.object({ tokens: v.array(MachineTokenSchema), pagination: PaginationSchema }),
+			answer: v.object({ tokens: v.array(NamedTokenSchema), pagination: PaginationSchema }),
 			errors: ["not_found", "invalid_limit", "invalid_cursor"],
 			async handle({ actor, params, query }) {
 				const { rows, pagination } = await listMachineTokens(needs, actor, params, query);
-				return { tokens: rows.map(shownToken), pagination };
+				const maker = await makersOf(needs, rows, query.names);
+				return { tokens: rows.map((row) => ({ ...shownToken(row), ...maker(row) })), pagination };
 			},
 		}),
 		route({

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, RequiredText, Uuid } from "../messages.ts";
-import { namesOf, PersonFields, WithNames } from "../names.ts";
+import { type NameNeeds, namesOf, PersonFields, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExplainNeeds, explainAccess } from "./explain.ts";
 import { CapabilityName, ChangeBinding, CreateBinding } from "./model.ts";
@@ -121,7 +121,7 @@ function leaveRoute(needs: PolicyNeeds): Route {
 	});
 }
 
-function explainRoute(needs: ExplainNeeds): Route {
+function explainRoute(needs: ExplainNeeds & NameNeeds): Route {
 	return route({
 		method: "GET",
 		path: "/api/v1/policy/explain",
@@ -131,11 +131,13 @@ function explainRoute(needs: ExplainNeeds): Route {
 			user: v.optional(RequiredText),
 			capability: v.optional(CapabilityName),
 			env: v.optional(Environment),
+			names: WithNames,
 		}),
 		status: 200,
 		answer: v.object({
 			realm: v.string(),
 			user_id: Uuid,
+			...PersonFields,
 			role: v.string(),
 			is_owner: v.boolean(),
 			instance_admin: v.boolean(),
@@ -150,7 +152,10 @@ function explainRoute(needs: ExplainNeeds): Route {
 			verdicts: v.array(VerdictSchema),
 		}),
 		errors: ["not_found", "invalid_environment", "validation_failed"],
-		handle: ({ actor, query: { realm, user, capability, env } }) =>
-			explainAccess(needs, actor, { realm, user, capability, environment: env }),
+		async handle({ actor, query: { realm, user, capability, env, names } }) {
+			const answer = await explainAccess(needs, actor, { realm, user, capability, environment: env });
+			const named = await namesOf(needs, names === "true" ? [answer.user_id] : []);
+			return { ...answer, ...named.get(answer.user_id) };
+		},
 	});
 }

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Deleted, Instant, Uuid } from "../messages.ts";
+import { namesOf, PersonFields, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { changeRealm } from "./change.ts";
 import { listDeletedRealms, restoreRealm } from "./deletion.ts";
@@ -16,11 +17,11 @@ const RealmSchema = v.object({
 	created_at: Instant,
 });
 
-/** A realm of the list; the last five fields are those of a deleted one. */
+/** A realm of the list: owner and e-mail with `?names=true` or when it is deleted, the last three fields when it is deleted. */
 const ListedSchema = v.object({
 	...v.pick(RealmSchema, ["id", "slug", "name", "created_at"]).entries,
 	user_id: v.optional(Uuid),
-	owner_email: v.optional(v.string()),
+	owner_email: PersonFields.email,
 	deleted_by: v.optional(v.string()),
 	deleted_at: v.optional(Instant),
 	purge_at: v.optional(Instant),
@@ -48,10 +49,15 @@ function living(needs: RealmNeeds): Route[] {
 			path: "/api/v1/realms/{slug}",
 			summary: "A realm",
 			forMachines: true,
+			query: v.object({ names: WithNames }),
 			status: 200,
-			answer: RealmSchema,
+			answer: v.object({ ...RealmSchema.entries, owner_email: PersonFields.email }),
 			errors: ["not_found"],
-			handle: ({ actor, params }) => getRealm(needs, actor, params.slug),
+			async handle({ actor, params, query }) {
+				const realm = await getRealm(needs, actor, params.slug);
+				const names = await namesOf(needs, query.names === "true" ? [realm.user_id] : []);
+				return { ...realm, owner_email: names.get(realm.user_id)?.email };
+			},
 		}),
 		route({
 			method: "PUT",
@@ -72,7 +78,7 @@ function listRoute(needs: RealmNeeds): Route {
 		path: "/api/v1/realms",
 		summary: "The realms that the caller can use, or those that they can restore",
 		forMachines: true,
-		query: v.object({ deleted: Deleted, ...pageQuery() }),
+		query: v.object({ deleted: Deleted, ...pageQuery(), names: WithNames }),
 		status: 200,
 		answer: v.object({ realms: v.array(ListedSchema), pagination: PaginationSchema }),
 		errors: ["invalid_limit", "invalid_cursor"],
@@ -82,7 +88,13 @@ function listRoute(needs: RealmNeeds): Route {
 				return { realms: rows, pagination };
 			}
 			const { rows, pagination } = await listRealms(needs, actor, query);
-			return { realms: rows.map(({ id, slug, name, created_at }) => ({ id, slug, name, created_at })), pagination };
+			const isNamed = query.names === "true";
+			const names = await namesOf(needs, isNamed ? rows.map(({ user_id }) => user_id) : []);
+			const realms = rows.map(({ id, slug, name, created_at, user_id }) => ({
+				...{ id, slug, name, created_at },
+				...(isNamed && { user_id, owner_email: names.get(user_id)?.email }),
+			}));
+			return { realms, pagination };
 		},
 	});
 }

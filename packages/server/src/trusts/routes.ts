@@ -2,6 +2,7 @@ import { formatDuration } from "@svc/protocol";
 import * as v from "valibot";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { Instant, Uuid } from "../messages.ts";
+import { MakerFields, makersOf, type NameNeeds, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExchangeNeeds, exchangeJwt } from "./exchange.ts";
 import { ExchangeJwt, SetTrust, type Trust } from "./model.ts";
@@ -42,7 +43,7 @@ function shown(trust: Trust) {
 }
 
 /** Design: §15. */
-export function trustRoutes(needs: TrustNeeds & ExchangeNeeds): Route[] {
+export function trustRoutes(needs: TrustNeeds & ExchangeNeeds & NameNeeds): Route[] {
 	return [exchangeRoute(needs), ...settingRoutes(needs), ...readingRoutes(needs)];
 }
 
@@ -86,29 +87,38 @@ function settingRoutes(needs: TrustNeeds): Route[] {
 	];
 }
 
-function readingRoutes(needs: TrustNeeds): Route[] {
+function readingRoutes(needs: TrustNeeds & NameNeeds): Route[] {
 	return [
 		route({
 			method: "GET",
 			path: TRUSTS,
 			summary: "The trusts of a machine account",
-			query: v.object(pageQuery()),
+			query: v.object({ ...pageQuery(), names: WithNames }),
 			status: 200,
-			answer: v.object({ trusts: v.array(ListedSchema), pagination: PaginationSchema }),
+			answer: v.object({
+				trusts: v.array(v.object({ ...ListedSchema.entries, ...MakerFields })),
+				pagination: PaginationSchema,
+			}),
 			errors: ["not_found", "invalid_limit", "invalid_cursor"],
 			async handle({ actor, params, query }) {
 				const { rows, pagination } = await listTrusts(needs, actor, params, query);
-				return { trusts: rows.map(listed), pagination };
+				const maker = await makersOf(needs, rows, query.names);
+				return { trusts: rows.map((row) => ({ ...listed(row), ...maker(row) })), pagination };
 			},
 		}),
 		route({
 			method: "GET",
 			path: ONE,
 			summary: "A trust of a machine account",
+			query: v.object({ names: WithNames }),
 			status: 200,
-			answer: TrustSchema,
+			answer: v.object({ ...TrustSchema.entries, ...MakerFields }),
 			errors: ["not_found"],
-			handle: async ({ actor, params }) => shown(await getTrust(needs, actor, params)),
+			async handle({ actor, params, query }) {
+				const trust = await getTrust(needs, actor, params);
+				const maker = await makersOf(needs, [trust], query.names);
+				return { ...shown(trust), ...maker(trust) };
+			},
 		}),
 	];
 }
