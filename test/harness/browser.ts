@@ -11,7 +11,11 @@ export function startBrowser(): Promise<Browser> {
 	return chromium.launch({
 		executablePath: "/usr/bin/chromium",
 		chromiumSandbox: false,
-		args: ["--disable-gpu", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+		args: [
+			"--disable-gpu",
+			"--disable-dev-shm-usage",
+			"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+		],
 		ignoreDefaultArgs: ["--disable-back-forward-cache"],
 	});
 }

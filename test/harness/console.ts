@@ -37,6 +37,10 @@ export async function ask(
 /** Headers of a form that the console's own page sends. */
 export const ours = (server: Server) => ({ "sec-fetch-site": "same-origin", origin: server.url });
 
+/** Cookies that an answer sets, as a browser sends them back. */
+export const cookiesOf = ({ headers }: PageAnswer): string =>
+	(headers["set-cookie"] ?? []).map((one) => one.split(";", 1).join()).join("; ");
+
 /** Signs in by hand. @returns the header with the session's cookie */
 export async function enter(server: Server, { email, password }: Person): Promise<{ cookie: string }> {
 	const answer = await ask(server, "POST", "/console/sign-in", ours(server), { email, password });

@@ -48,7 +48,8 @@ export function address(parts: TemplateStringsArray, ...values: readonly (string
 	return { [ADDRESS]: values.reduce<string>((text, value, i) => text + encode(value) + (parts[i + 1] ?? ""), start) };
 }
 
-const TARGET = /^\/console(?:\/[\w.~%-]+)*(?:\?[\w.~%=&+-]*)?$/;
+/** Without segments `.` and `..`, which a browser resolves: they lead out of the console. */
+const TARGET = /^\/console(?:\/(?!(?:\.|%2e){1,2}(?:[/?]|$))[\w.~%-]+)*(?:\?[\w.~%=&+-]*)?$/i;
 const MAX_TARGET = 2048;
 
 /** Takes a path and query for an address if a page of the console can have it; else it is that of the first page, whatever was given. */

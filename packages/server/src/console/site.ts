@@ -8,18 +8,20 @@ import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
 import type { Actor } from "../policy/model.ts";
 import { type Cookies, cookiesFor } from "./cookies.ts";
 import { checkForm, checkWay, FORM_TOKEN, formToken, isFromElsewhere } from "./door.ts";
-import { addressOf, html, targetOf } from "./html.ts";
+import { html, targetOf } from "./html.ts";
 import { createLayout, type Frame, type Layout } from "./layout.ts";
 import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
 import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
 import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
+import { bounce } from "./pages/bounce.ts";
 import { errorPage } from "./pages/error.ts";
 import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
 import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
 import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
 import { type SecretNeeds, secretPage } from "./pages/secret.ts";
 import { secretsPages } from "./pages/secrets.ts";
-import { type SignInNeeds, signIn, signInPage, signOut } from "./pages/sign-in.ts";
+import { type SignInNeeds, signInPage, signOut } from "./pages/sign-in.ts";
+import { answerSignIn } from "./pages/sign-in-sso.ts";
 
 /** Dependencies of the console: those of the rules that its pages call. */
 export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
@@ -85,17 +87,20 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	if (!isPost && request.method !== "GET") throw notAllowed();
 	const form = isPost ? await request.readForm() : {};
 	const [pathname = ""] = request.target.split("?");
-	if (isPost && pathname === "/console/sign-in") return enter(site, request, form);
+	const entering = await answerSignIn(signInNeeds(site), request, pathname, form);
+	if (entering !== undefined) return entered(site, entering);
 	const token = site.cookies.read(request.headers.cookie);
 	if (token === undefined && isFromElsewhere(request)) return show(site, NOBODY, bounce(request.target));
 	const identity = { ...site.needs, sessions: site.sessions };
 	const actor = token && (await identifySession(identity, token, request.request_id, request.ip));
-	if (!actor) return show(site, NOBODY, signInPage(isPost ? undefined : request.target));
+	if (!actor) {
+		return show(site, NOBODY, await signInPage(signInNeeds(site), isPost ? undefined : request.target));
+	}
 	return visit(site, request, actor, pathname, form);
 }
 
-async function enter(site: Site, { request_id, ip }: PageRequest, form: Fields): Promise<PageAnswer> {
-	const result = await signIn(signInNeeds(site), { request_id, ip }, form);
+function entered(site: Site, result: NonNullable<Awaited<ReturnType<typeof answerSignIn>>>): PageAnswer {
+	if ("location" in result) return withCookies(redirect(result.location), result.cookies);
 	return "body" in result ? show(site, NOBODY, result) : moved(result);
 }
 
@@ -185,8 +190,7 @@ function redirect(location: string): PageAnswer {
 }
 
 function withCookies(given: PageAnswer, cookies: readonly string[]): PageAnswer {
-	const [cookie] = cookies;
-	return cookie === undefined ? given : { ...given, headers: { ...given.headers, "set-cookie": cookie } };
+	return cookies.length === 0 ? given : { ...given, headers: { ...given.headers, "set-cookie": [...cookies] } };
 }
 
 function scriptFile(body: Buffer): PageAnswer {
@@ -197,12 +201,6 @@ function scriptFile(body: Buffer): PageAnswer {
 		"content-length": String(body.length),
 	};
 	return { status: 200, headers, body };
-}
-
-/** Asks for the same page again, from this site: the browser then sends the cookie. */
-function bounce(target: string): Page {
-	const link = html`<a href="${addressOf(target)}">Open it now</a>`;
-	return { title: "One moment", body: html`<p>The page opens by itself. ${link}</p>`, refresh: 0 };
 }
 
 /** Not a redirect: behind a proxy that passes another Host it would never end. */

@@ -27,7 +27,7 @@ const PIECE_MS = 30_000;
 /** Status and headers of an answer. */
 interface Head {
 	status: number;
-	headers: Record<string, string>;
+	headers: Record<string, string | string[]>;
 }
 
 type Text = string | Uint8Array;

@@ -160,8 +160,8 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: string): Promise<Response> {
 	const started = performance.now();
 	const { incoming, outgoing } = c.env;
-	const headers = needs.newHeaders();
-	const request_id = headers["x-request-id"];
+	const shared = needs.newHeaders();
+	const request_id = shared["x-request-id"];
 	const request: PageRequest = {
 		method: c.req.method === "HEAD" ? "GET" : c.req.method,
 		target: incoming.url ?? "",
@@ -180,7 +180,7 @@ async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: st
 		return pages.refuse(request, error);
 	});
 	const { status, body } = answer;
-	Object.assign(headers, answer.headers);
+	const headers = { ...shared, ...answer.headers };
 	needs.metrics.answered(request.method, CONSOLE, status, (performance.now() - started) / 1000);
 	if (c.req.method === "HEAD") return c.body(null, status as 200, headers);
 	const whole = await needs.answers.send(outgoing, recipientOf(undefined, ip), { status, headers }, body);

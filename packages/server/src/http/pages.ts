@@ -19,7 +19,7 @@ export interface PageRequest {
 export interface PageAnswer {
 	status: number;
 	/** In addition to those of every answer. */
-	headers: Record<string, string>;
+	headers: Record<string, string | string[]>;
 	body: string | Uint8Array;
 }
 

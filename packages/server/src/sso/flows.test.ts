@@ -18,7 +18,7 @@ function setUp(isSecure = true) {
 
 test("a flow comes back from the browser that began it, with everything that was drawn for it", () => {
 	const { flows } = setUp();
-	const waiting = { port: 40_000, challenge: "c".repeat(43) };
+	const waiting = { address: "http://127.0.0.1:40000/", challenge: "c".repeat(43) };
 	const { flow, cookie } = flows.begin(CORP, waiting);
 	assert.deepEqual(flows.open(sent(cookie), CORP), [flow]);
 	assert.deepEqual(flow.waiting, waiting);

@@ -10,11 +10,11 @@ const MAX_OPEN = 16;
 const MAX_COOKIE_CHARACTERS = 4096;
 const SECRET_BYTES = 32;
 
-/** Where a command line program waits for the end of a login. */
+/** A command line program, or the console, that waits for the end of a login. */
 export interface Waiting {
-	/** On loopback. */
-	port: number;
-	/** base64url of the SHA-256 of the verifier that the program sends at the end. */
+	/** Address to which the browser returns, without a query: on loopback, or a path of the console. */
+	address: string;
+	/** base64url of the SHA-256 of the verifier that it sends at the end. */
 	challenge: string;
 }
 

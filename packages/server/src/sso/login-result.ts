@@ -5,7 +5,7 @@ import type { SignedIn } from "./identity.ts";
 import type { Provider } from "./providers.ts";
 import { guarded, type RefusalNeeds } from "./refusals.ts";
 
-/** The end of a login in a browser: a session, or an address on loopback where a program waits for it. */
+/** The end of a login in a browser: a session, or the address where a program or the console waits for it. */
 export type LoginResult = { cookie: string } & ({ signedIn: SignedIn } | { location: string });
 
 /**
@@ -14,7 +14,7 @@ export type LoginResult = { cookie: string } & ({ signedIn: SignedIn } | { locat
  */
 export function refusalAddress(error: unknown, waiting: Waiting | null): string {
 	if (waiting === null || !(error instanceof AppError)) throw error;
-	return `http://127.0.0.1:${waiting.port}/?error=${error.code}`;
+	return `${waiting.address}?error=${error.code}`;
 }
 
 /** Asks a protocol whose login it is; the flow is undefined while it is unknown which one the answer belongs to. */

@@ -147,10 +147,10 @@ async function createResult(
 	const cookie = needs.flows.clear(flow);
 	if (flow.waiting === null) return { cookie, signedIn: await signIn(needs, visitor, provider, asserted, used) };
 	for (const one of used) if (!(await needs.store.sso.consume(one))) throw new SsoRefusal("replay");
-	const { port, challenge } = flow.waiting;
+	const { address, challenge } = flow.waiting;
 	const code = needs.system.randomBytes(CODE_BYTES).toString("base64url");
 	needs.codes.set(code, { provider, asserted, challenge, until_ms: needs.system.now().getTime() + CODE_MS });
-	return { cookie, location: `http://127.0.0.1:${port}/?code=${code}` };
+	return { cookie, location: `${address}?code=${code}` };
 }
 
 /** A program's proof: the code that its browser brought, and the text whose digest it sent at the beginning. */

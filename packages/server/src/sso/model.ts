@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { Account, KnownSource, OwnerProof, Session, UsedInvitation } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
-import { Instant, Uuid } from "../messages.ts";
+import { errorMessage, Instant, RequiredText, Text, Uuid } from "../messages.ts";
+import { normalizable } from "../normal-text.ts";
 import { type Port, read, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
@@ -223,3 +224,16 @@ export const ssoOperations = {
 
 /** The store's operations for single sign-on. */
 export type SsoStore = Port<typeof ssoOperations>;
+
+/** Maximum length of a user name, in characters. */
+const MAX_USERNAME = 1024;
+
+/** Replaces a longer name, which no directory knows, by one that cannot exist: processing it further would cost time. Spec: API › SSO. */
+export const DirectoryCredentials = v.object({
+	username: v.pipe(
+		RequiredText,
+		v.transform((text) => (text.length > MAX_USERNAME ? "\0" : text)),
+		normalizable("username"),
+	),
+	password: v.pipe(Text, v.nonEmpty(errorMessage("missing_field", "password is required"))),
+});

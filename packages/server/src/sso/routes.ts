@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { CurrentPassword, InvitationCode } from "../accounts/model.ts";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { Count, errorMessage, RequiredText, Text, Uuid } from "../messages.ts";
-import { normalizable } from "../normal-text.ts";
 import type { Waiting } from "./flows.ts";
 import { linkRoutes, OWNER_ERRORS } from "./link-routes.ts";
 import {
@@ -16,6 +15,7 @@ import {
 	redeemCode,
 } from "./login.ts";
 import type { LoginResult } from "./login-result.ts";
+import { DirectoryCredentials } from "./model.ts";
 import { providerRoutes } from "./provider-routes.ts";
 import { findProviderOf, serviceProvider } from "./providers.ts";
 
@@ -67,19 +67,6 @@ const Proof = v.object({
 /** The code of an invitation, which only the first sign-in uses. Design: §15. */
 const Invited = { invitation: v.optional(InvitationCode) };
 
-/** Maximum length of a user name, in characters. */
-const MAX_USERNAME = 1024;
-
-/** Replaces a longer name, which no directory knows, by one that cannot exist: processing it further would cost time. Spec: API › SSO. */
-const Credentials = v.object({
-	username: v.pipe(
-		RequiredText,
-		v.transform((text) => (text.length > MAX_USERNAME ? "\0" : text)),
-		normalizable("username"),
-	),
-	password: v.pipe(Text, v.nonEmpty(errorMessage("missing_field", "password is required"))),
-});
-
 /** Spec: API › SSO, Accounts and login. Design: §7.1, §11. */
 export function ssoRoutes(needs: LoginNeeds): Route[] {
 	return [
@@ -94,7 +81,7 @@ export function ssoRoutes(needs: LoginNeeds): Route[] {
 
 function waitingOf({ cli_port, cli_challenge }: v.InferOutput<typeof WaitingQuery>): Waiting | null {
 	if (cli_port === undefined || cli_challenge === undefined) return null;
-	return { port: Number(cli_port), challenge: cli_challenge };
+	return { address: `http://127.0.0.1:${cli_port}/`, challenge: cli_challenge };
 }
 
 /** The route that begins a login, for both browser protocols. */
@@ -186,7 +173,7 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/auth/ldap/{provider}/login",
 			summary: "Sign in with a directory's user name and password",
-			body: v.object({ ...Credentials.entries, ...Invited }),
+			body: v.object({ ...DirectoryCredentials.entries, ...Invited }),
 			status: 200,
 			answer: SignedInSchema,
 			errors: [...LOGIN_ERRORS, "invalid_credentials"],
@@ -197,7 +184,7 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/auth/ldap/{provider}/link",
 			summary: "Link an identity of a directory with the caller's account",
-			body: v.object({ ...Credentials.entries, current_password: v.nullish(CurrentPassword) }),
+			body: v.object({ ...DirectoryCredentials.entries, current_password: v.nullish(CurrentPassword) }),
 			status: 200,
 			answer: MessageSchema,
 			errors: [

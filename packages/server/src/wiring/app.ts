@@ -109,14 +109,11 @@ export function wireApp(parts: AppParts) {
 		enforce_expiry: config.enforce_expiry,
 		realm_bytes: config.limits.realm_bytes,
 	};
+	const sso = { flows, limits, protocols, codes: createCodes(), directory: createDirectories() };
 	const routes: Route[] = [
 		...healthRoutes({ ...parts, metrics }),
 		...peopleRoutes(parts, signing, identify),
-		...ssoRoutes({
-			...{ ...needs, ...signing, flows, limits, protocols, address },
-			codes: createCodes(),
-			directory: createDirectories(),
-		}),
+		...ssoRoutes({ ...needs, ...signing, ...sso, address }),
 		...tokenRoutes(needs),
 		...machineRoutes(needs),
 		...trustRoutes({ ...needs, ...signing, log, issuer_keys: createIssuerKeys(config.trusts) }),
@@ -136,7 +133,7 @@ export function wireApp(parts: AppParts) {
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, { ...secrets, ...signing, ...parts.engines });
+	const pages = wireConsole(parts, { ...secrets, ...signing, ...sso, ...parts.engines });
 	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
 		...routes,
 		...docsRoutes(),

@@ -4,42 +4,81 @@ import type { Visitor } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
 import type { Actor } from "../../policy/model.ts";
+import { type LoginNeeds, loginWithDirectory } from "../../sso/login.ts";
+import { DirectoryCredentials } from "../../sso/model.ts";
+import { listProviders } from "../../sso/providers.ts";
+
 import type { Cookies } from "../cookies.ts";
-import { address, addressOf, html, targetOf } from "../html.ts";
-import type { Fields, Moved, Page } from "../page.ts";
+import { type Address, address, addressOf, type Html, html, targetOf } from "../html.ts";
+import { type Fields, fieldOf, type Moved, type Page } from "../page.ts";
 
 /** Dependencies of signing in. */
-export type SignInNeeds = AccountNeeds & { cookies: Cookies };
+export type SignInNeeds = AccountNeeds & LoginNeeds & { cookies: Cookies };
 
-/** Shows the form. @param target the page to go on to */
-export function signInPage(target: string | undefined, refused?: AppError): Page {
-	const problem = refused === undefined ? "" : html`<p class="error" role="alert" id="problem">${refused.message}</p>`;
+/** Shows every way to sign in. @param target the page to go on to */
+export async function signInPage(
+	needs: SignInNeeds,
+	target: string | undefined,
+	refused?: Pick<AppError, "status" | "message">,
+): Promise<Page> {
+	const to = isWayIn(target) ? addressOf(undefined) : addressOf(target);
+	const problem = refused === undefined ? "" : html`<p class="error" role="alert">${refused.message}</p>`;
+	const providers = await listProviders(needs);
+	const ways = providers.map(({ type, name, display_name }) =>
+		type === "ldap"
+			? directoryForm(name, display_name, to)
+			: html`<p><a class="button" href="/console/sign-in/${type}/${name}?target=${targetOf(to)}">Sign in with ${display_name}</a></p>`,
+	);
 	return {
 		title: "Sign in",
 		status: refused?.status ?? 401,
 		body: html`${problem}<form method="post" action="/console/sign-in">
-<input type="hidden" name="target" value="${targetOf(addressOf(target))}">
+<input type="hidden" name="target" value="${targetOf(to)}">
 <label for="email">E-mail</label><input id="email" name="email" type="email" autocomplete="username" required autofocus>
 <label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required>
-<p><button>Sign in</button></p></form>
+<p><button>Sign in</button></p></form>${ways}
 <p class="quiet">No account yet? <code>svc register</code> makes one, and <code>svc init</code> the first one of a new server.</p>`,
-		commands: ["svc login"],
+		commands: [
+			"svc login",
+			...providers.map(({ type, name }) => `svc login --${type === "ldap" ? "ldap" : "sso"} ${name}`),
+		],
 	};
 }
 
-/** Signs in with a password. The form has no token, as there is no session to bind it to: its origin is checked. */
-export async function signIn(
-	needs: SignInNeeds,
-	visitor: Visitor,
-	{ email, password, target }: Fields,
-): Promise<Page | Moved> {
+/** Tells whether a page is part of signing in: nobody goes on to it. */
+const isWayIn = (target = "") => /^\/console\/sign-(?:in|out)\b/.test(target);
+
+function directoryForm(name: string, display_name: string, to: Address): Html {
+	return html`<h2>With ${display_name}</h2><form method="post" action="/console/sign-in" aria-label="With ${display_name}">
+<input type="hidden" name="target" value="${targetOf(to)}"><input type="hidden" name="provider" value="${name}">
+<label for="username-${name}">User name</label><input id="username-${name}" name="username" type="text" autocomplete="username" spellcheck="false" required>
+<label for="password-${name}">Password</label><input id="password-${name}" name="password" type="password" autocomplete="current-password" required>
+<p><button>Sign in with ${display_name}</button></p></form>`;
+}
+
+/** Signs in with a password, of the account or of a directory. The form has no token, as there is no session to bind it to: its origin is checked. */
+export async function signIn(needs: SignInNeeds, visitor: Visitor, form: Fields): Promise<Page | Moved> {
 	try {
-		const { token } = await login(needs, visitor, check(Login, { email, password }));
-		return { to: addressOf(target), cookies: [needs.cookies.begin(token)] };
+		const { token } = await (form.provider === undefined ? withPassword : withDirectory)(needs, visitor, form);
+		return { to: addressOf(form.target), cookies: [needs.cookies.begin(token)] };
 	} catch (error) {
-		if (!(error instanceof AppError) || error.status >= 500) throw error;
-		return signInPage(target, error);
+		return refusedPage(needs, form.target, error);
 	}
+}
+
+const withPassword = (needs: SignInNeeds, visitor: Visitor, { email, password }: Fields) =>
+	login(needs, visitor, check(Login, { email, password }));
+
+function withDirectory(needs: SignInNeeds, visitor: Visitor, form: Fields) {
+	const { username, password } = form;
+	const given = check(DirectoryCredentials, { username, password });
+	return loginWithDirectory(needs, visitor, fieldOf({ form }, "provider"), { ...given, invitation: undefined });
+}
+
+/** Shows the form again after a refusal. @throws the error when it is the server's */
+export async function refusedPage(needs: SignInNeeds, target: string | undefined, error: unknown): Promise<Page> {
+	if (!(error instanceof AppError) || (error.status >= 500 && error.code !== "provider_unavailable")) throw error;
+	return signInPage(needs, target, error);
 }
 
 /** Ends the session, and its cookie. */

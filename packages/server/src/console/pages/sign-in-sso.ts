@@ -1,0 +1,87 @@
+import { hash } from "node:crypto";
+import type { Visitor } from "../../audit/model.ts";
+import { parseQuery } from "../../http/input.ts";
+import type { PageRequest } from "../../http/pages.ts";
+import { beginLogin, redeemCode } from "../../sso/login.ts";
+import { isFromElsewhere } from "../door.ts";
+import { addressOf, targetOf } from "../html.ts";
+import type { Fields, Moved, Page } from "../page.ts";
+import { bounce } from "./bounce.ts";
+import { refusedPage, type SignInNeeds, signIn, signInPage } from "./sign-in.ts";
+
+/** The way to another site, with the cookies that the browser comes back with. */
+export interface Away {
+	location: string;
+	cookies: readonly string[];
+}
+
+const BEGIN = /^\/console\/sign-in\/(oidc|saml)\/([\w-]{1,50})$/;
+/** Path to which a provider's answer leads in the end. */
+const RETURN = "/console/sign-in/sso";
+const VERIFIER_BYTES = 32;
+
+/** Answers what needs no session, because it makes one; undefined for anything else. @param form empty for a GET */
+export async function answerSignIn(
+	needs: SignInNeeds,
+	request: PageRequest,
+	pathname: string,
+	form: Fields,
+): Promise<Page | Moved | Away | undefined> {
+	const { request_id, ip, method, target } = request;
+	const visitor = { request_id, ip };
+	if (method === "POST") return pathname === "/console/sign-in" ? signIn(needs, visitor, form) : undefined;
+	const query: Fields = parseQuery(target);
+	if (pathname === "/console/sign-in") return signInPage(needs, query.target);
+	if (pathname === RETURN) return isFromElsewhere(request) ? bounce(target) : end(needs, visitor, request, query);
+	const [, type, name] = BEGIN.exec(pathname) ?? [];
+	if (type === undefined || name === undefined) return undefined;
+	// A link of another site would sign in whom the provider takes the browser for, perhaps its maker.
+	if (!["same-origin", "none"].includes(String(request.headers["sec-fetch-site"])))
+		return signInPage(needs, query.target);
+	return begin(needs, visitor, type as "oidc" | "saml", name, query.target);
+}
+
+/** Sends the browser to the provider, with a verifier in a cookie: the code that it brings back is worth nothing to another browser. */
+async function begin(
+	needs: SignInNeeds,
+	visitor: Visitor,
+	type: "oidc" | "saml",
+	name: string,
+	target: string | undefined,
+): Promise<Away> {
+	const verifier = needs.system.randomBytes(VERIFIER_BYTES).toString("base64url");
+	const waiting = { address: RETURN, challenge: hash("sha256", verifier, "base64url") };
+	const { location, cookie } = await beginLogin(needs, visitor, type, name, waiting);
+	const to = Buffer.from(targetOf(addressOf(target))).toString("base64url");
+	return { location, cookies: [cookie, needs.cookies.beginLogin(`${verifier}.${to}`)] };
+}
+
+/** Texts for the codes of an address: any page can send a browser here, so an address says no more than its code. */
+const REFUSALS: Partial<Record<string, { status: 429 | 503; message: string }>> = {
+	provider_unavailable: { status: 503, message: "the identity provider is unavailable: try again later" },
+	rate_limited: { status: 429, message: "too many logins from here were refused: try again in a minute" },
+};
+const REFUSED = { status: 401, message: "the login was refused: try again; the audit log has the reason" } as const;
+const NOT_BEGUN = {
+	status: 401,
+	message: "this browser has begun no such login, or another one since: sign in once more",
+} as const;
+
+async function end(
+	needs: SignInNeeds,
+	visitor: Visitor,
+	{ headers }: PageRequest,
+	{ code, error = "" }: Fields,
+): Promise<Page | Moved> {
+	const begun = needs.cookies.readLogin(headers.cookie);
+	if (begun === undefined) return signInPage(needs, undefined, NOT_BEGUN);
+	const [verifier = "", to = ""] = begun.split(".");
+	const target = Buffer.from(to, "base64url").toString();
+	if (code === undefined) return signInPage(needs, target, REFUSALS[error] ?? REFUSED);
+	try {
+		const { token } = await redeemCode(needs, visitor, { code, verifier, invitation: undefined });
+		return { to: addressOf(target), cookies: [needs.cookies.begin(token), needs.cookies.endLogin()] };
+	} catch (refused) {
+		return refusedPage(needs, target, refused);
+	}
+}
