@@ -4,8 +4,10 @@ import { after, before, test } from "node:test";
 import { type Cli, createCli } from "../harness/cli.ts";
 import { type Api, api } from "../harness/client.ts";
 import { newest } from "../harness/events.ts";
-import { apiToken, bind, type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { ok } from "../harness/expect.ts";
+import { apiToken, bind, machine, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
+import { newKey } from "../peers/issuer.ts";
 
 let server: Server;
 let client: Api;
@@ -43,6 +45,31 @@ test("a member learns which key or realm was meant", async () => {
 	assert.match(other, /hint: it is in dev: --env dev\. /);
 	const near = await fail(ada, `realm show ${slug}x`);
 	assert.ok(near.startsWith(`svc: realm ${slug}x not found\nhint: did you mean ${slug}? `), near);
+});
+
+test("a mistyped name of something deleted, of a trust or of a person is suggested, too", async () => {
+	await secret(client, ada, slug, "GONE_KEY", "canary-of-the-value");
+	const gone = await realm(client, ada, "gone");
+	ok(await client.delete(`/realms/${slug}/secrets/GONE_KEY?env=dev`, { token: ada.token }));
+	ok(await client.delete(`/realms/${gone.slug}`, { token: ada.token }));
+	const { name } = await machine(client, ada, slug);
+	const keys = { keys: [newKey("ES256", "own").jwk] };
+	const trust = { issuer: "https://id.example.com", audience: "svc-shop", claims: { sub: "ci" }, jwks: keys };
+	ok(await client.put(`/realms/${slug}/machines/${name}/trusts/github`, trust, { token: ada.token }));
+	const rows = [
+		[`secret restore GONE_KYE --realm ${slug}`, `deleted secret GONE_KYE not found in ${slug}/dev`, "GONE_KEY"],
+		[`realm restore ${gone.slug}x`, `deleted realm ${gone.slug}x not found`, gone.slug],
+		[`machine trust show ${name} gihub --realm ${slug}`, "trust gihub not found", "github"],
+		[`users show x${bob.email}`, `user x${bob.email} not found`, bob.email],
+	];
+	for (const [line = "", message, near] of rows) {
+		const told = await fail(ada, line);
+		assert.ok(told.startsWith(`svc: ${message}\nhint: did you mean ${near}? `), told);
+	}
+	const elsewhere = await fail(ada, `secret restore GONE_KEY --realm ${slug} --env prod`);
+	assert.match(elsewhere, /hint: it is in dev: --env dev\. /);
+	const other = await fail(ada, `secret restore GONE_KEY --id 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --realm ${slug}`);
+	assert.doesNotMatch(other, /it is in/);
 });
 
 test("a stranger learns nothing about a realm, whether its name is exact or nearly so", async () => {

@@ -23,7 +23,7 @@ export async function explainNone(client: Client, { type, realm, key, json }: Na
 	if (realm === undefined) return "no events";
 	await checkRealm(client, realm);
 	if (key === undefined || json === true) return "no events";
-	const known = new Set((await readNames(client, "secret", realm)).map(({ name }) => name));
+	const known = new Set((await readNames(client, "secret", path`realms/${realm}/secrets`)).map(({ name }) => name));
 	const question = known.has(key) || !isName(key) ? undefined : didYouMean(key, known);
 	return question === undefined ? "no events" : `no events of ${key}: ${question}`;
 }

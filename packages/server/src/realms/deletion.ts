@@ -85,7 +85,7 @@ export async function restoreRealm(
 }
 
 function notRestorable(): AppError {
-	return new AppError("not_found", "no such deleted realm: `svc realm list --deleted` shows those to restore");
+	return new AppError("not_found", "deleted realm not found: `svc realm list --deleted` shows those to restore");
 }
 
 /** Removes realms that were deleted long enough ago, and destroys their keys. @returns how many. Design: §5, §7 */

@@ -107,7 +107,7 @@ export async function listDeletedSecrets(
 }
 
 function notRestorable(): AppError {
-	return new AppError("not_found", "no such deleted secret: `svc secret list --deleted` shows those to restore");
+	return new AppError("not_found", "deleted secret not found: `svc secret list --deleted` shows those to restore");
 }
 
 function keyLives(): AppError {
