@@ -150,7 +150,12 @@ async function respond(peer: Issuer, token: string, request: IncomingMessage, re
 		const truth = { issuer, jwks_uri: `${issuer}/keys`, id_token_signing_alg_values_supported: ["RS256", "ES256"] };
 		return send(response, JSON.stringify(peer.metadata(truth)), faults.discovery);
 	}
-	if (pathname === "/keys") return send(response, JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }), faults.keys);
+	if (pathname === "/keys") {
+		// As Kubernetes does.
+		if (!/jwk-set\+json|\*\/\*/.test(request.headers.accept ?? "*/*")) return void response.writeHead(406).end("{}");
+		response.setHeader("content-type", "application/jwk-set+json");
+		return send(response, JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }), faults.keys);
+	}
 	response.writeHead(404).end("{}");
 }
 

@@ -15,7 +15,7 @@ export interface KubernetesApi {
 	 * @param body a text is sent as YAML, anything else as JSON
 	 * @throws Error when no answer comes within 10 s
 	 */
-	request(method: string, path: string, body?: object | string, token?: string): Promise<ApiAnswer>;
+	request(method: string, path: string, body?: object | string, token?: string, accept?: string): Promise<ApiAnswer>;
 	/** Closes its connections. */
 	close(): void;
 }
@@ -26,7 +26,7 @@ const TIMEOUT_MS = 120_000;
 export function apiClient(url: string, ca: string, adminToken: string): KubernetesApi {
 	const agent = new https.Agent({ ca, keepAlive: true });
 	return {
-		async request(method, path, body, token = adminToken) {
+		async request(method, path, body, token = adminToken, accept = "application/json") {
 			const { promise, resolve, reject } = Promise.withResolvers<ApiAnswer>();
 			const isYaml = typeof body === "string";
 			const payload = isYaml ? body : body === undefined ? "" : JSON.stringify(body);
@@ -36,7 +36,7 @@ export function apiClient(url: string, ca: string, adminToken: string): Kubernet
 				signal: AbortSignal.timeout(TIMEOUT_MS),
 				headers: {
 					authorization: `Bearer ${token}`,
-					accept: "application/json",
+					accept,
 					"content-type": isYaml ? "application/yaml" : "application/json",
 					// Node would omit it from a DELETE, and the server would read the body as the next request.
 					"content-length": Buffer.byteLength(payload),

@@ -33,7 +33,7 @@ export async function startAssets(
 		],
 		dir,
 	);
-	const server = startPeer(join(assets, "kube-apiserver"), serverFlags(dir, store, new URL(url).port), dir);
+	const server = startPeer(join(assets, "kube-apiserver"), serverFlags(dir, store, url), dir);
 	const end = async () => {
 		await server.end();
 		await etcd.end();
@@ -52,11 +52,12 @@ export async function startAssets(
 	}
 }
 
-function serverFlags(dir: string, store: string, port: string): string[] {
+/** The issuer of its service accounts' tokens is its own address, where it answers discovery. */
+function serverFlags(dir: string, store: string, url: string): string[] {
 	return [
 		`--etcd-servers=${store}`,
 		"--bind-address=127.0.0.1",
-		`--secure-port=${port}`,
+		`--secure-port=${new URL(url).port}`,
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=10.0.0.0/24",
@@ -64,7 +65,8 @@ function serverFlags(dir: string, store: string, port: string): string[] {
 		`--tls-cert-file=${join(dir, "server.crt")}`,
 		`--tls-private-key-file=${join(dir, "server.key")}`,
 		`--token-auth-file=${join(dir, "tokens.csv")}`,
-		"--service-account-issuer=https://kubernetes.default.svc",
+		`--service-account-issuer=${url}`,
+		`--service-account-jwks-uri=${url}/openid/v1/jwks`,
 		`--service-account-key-file=${join(dir, "sa.key")}`,
 		`--service-account-signing-key-file=${join(dir, "sa.key")}`,
 	];

@@ -29,10 +29,14 @@ export interface Kubernetes {
 	readonly ca: string;
 	/** Token of an account that may do everything. */
 	readonly adminToken: string;
+	/** Private key, in PEM, that signs the tokens of service accounts. Their issuer is `url`. */
+	readonly signingKey: string;
 	/** A client configuration of the administrator, in YAML. */
 	readonly kubeconfig: string;
 	/** Sends one request, as the administrator unless you pass a token. A text is sent as YAML. */
 	request(method: string, path: string, body?: object | string, token?: string): Promise<ApiAnswer>;
+	/** Reads the public keys of the tokens of service accounts: a JWK set. */
+	keys(): Promise<object>;
 	/** Makes a namespace. */
 	namespace(name: string): Promise<void>;
 	/** Returns the token of a new service account with these rules: in the namespaces, or everywhere without any. */
@@ -48,15 +52,17 @@ export interface Kubernetes {
 export async function startKubernetes(): Promise<Kubernetes> {
 	const dir = await mkdtemp(join(tmpdir(), "svc-kubernetes-"));
 	try {
-		const { ca, token } = await writeFiles(dir);
+		const { ca, token, signingKey } = await writeFiles(dir);
 		const { url, end } = await launch(dir, (address) => apiClient(address, ca, token));
 		const api = apiClient(url, ca, token);
 		return {
 			url,
 			ca,
 			adminToken: token,
+			signingKey,
 			kubeconfig: kubeconfigOf(url, ca, token),
 			request: api.request,
+			keys: async () => (await api.request("GET", "/openid/v1/jwks", undefined, token, "*/*")).body,
 			namespace: (name) => create(api, "/api/v1/namespaces", { metadata: { name } }),
 			restrictedToken: (rules, namespaces) => restrictedToken(api, rules, namespaces),
 			stop: async () => {
@@ -72,21 +78,22 @@ export async function startKubernetes(): Promise<Kubernetes> {
 }
 
 /** Writes the files with which the server knows itself and its administrator. */
-async function writeFiles(dir: string): Promise<{ ca: string; token: string }> {
+async function writeFiles(dir: string): Promise<{ ca: string; token: string; signingKey: string }> {
 	const { ca, cert, key } = await createIdentity(["127.0.0.1", "localhost"]);
 	const token = randomBytes(32).toString("base64url");
 	const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+	const signingKey = privateKey.export({ type: "sec1", format: "pem" }).toString();
 	for (const [name, content] of Object.entries({
 		"ca.crt": ca,
 		"server.crt": cert,
 		"server.key": key,
-		"sa.key": privateKey.export({ type: "sec1", format: "pem" }),
+		"sa.key": signingKey,
 		"admin.token": token,
 		"tokens.csv": `${token},admin,admin,"system:masters"`,
 	})) {
 		await writeFile(join(dir, name), content, { mode: 0o600 });
 	}
-	return { ca, token };
+	return { ca, token, signingKey };
 }
 
 async function launch(dir: string, connect: (url: string) => KubernetesApi): Promise<Launched> {

@@ -51,14 +51,15 @@ func main() {
 	folder := peerFolder(must(filepath.Abs(*dir)))
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	store := startEtcd(folder)
-	server := apiServerOptions(folder, store.Config().ListenClientUrls[0].String())
+	address := "https://" + listener.Addr().String()
+	server := apiServerOptions(folder, store.Config().ListenClientUrls[0].String(), address)
 	server.SecureServing.Listener = listener
 	check(server.GenericServerRunOptions.ComponentGlobalsRegistry.Set())
 	completed := must(server.Complete(ctx))
 	check(errors.Join(completed.Validate()...))
 
 	admin := &rest.Config{
-		Host:            "https://" + listener.Addr().String(),
+		Host:            address,
 		BearerToken:     string(must(os.ReadFile(folder.file("admin.token")))),
 		QPS:             100,
 		Burst:           200,
@@ -89,8 +90,9 @@ func startEtcd(folder peerFolder) *embed.Etcd {
 	return store
 }
 
-// apiServerOptions is what the command line of kube-apiserver would be.
-func apiServerOptions(folder peerFolder, etcd string) *options.ServerRunOptions {
+// apiServerOptions is what the command line of kube-apiserver would be. The issuer of its service accounts' tokens is its own address, where it
+// answers discovery.
+func apiServerOptions(folder peerFolder, etcd, address string) *options.ServerRunOptions {
 	server := options.NewServerRunOptions()
 	flags := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	for _, group := range server.Flags().FlagSets {
@@ -105,7 +107,8 @@ func apiServerOptions(folder peerFolder, etcd string) *options.ServerRunOptions 
 		"--tls-cert-file=" + folder.file("server.crt"),
 		"--tls-private-key-file=" + folder.file("server.key"),
 		"--token-auth-file=" + folder.file("tokens.csv"),
-		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-issuer=" + address,
+		"--service-account-jwks-uri=" + address + "/openid/v1/jwks",
 		"--service-account-key-file=" + folder.file("sa.key"),
 		"--service-account-signing-key-file=" + folder.file("sa.key"),
 	}))

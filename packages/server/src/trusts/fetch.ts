@@ -42,7 +42,7 @@ export function createFetch(needs: FetchNeeds, ca_cert: string | undefined, sign
 		// Every request has its own connection, so that the address that was checked is the one that is asked.
 		const agent = new Agent({ keepAlive: false, maxCachedSessions: 0, secureContext });
 		try {
-			const outgoing = request(url, { agent, lookup, signal, headers: { accept: "application/json", ...IDENTITY } });
+			const outgoing = request(url, { agent, lookup, signal, headers: HEADERS });
 			outgoing.on("error", () => undefined);
 			outgoing.on("socket", (socket) => {
 				socket.once("connect", () => refusePrivate(socket, is_allowed));
@@ -58,7 +58,8 @@ export function createFetch(needs: FetchNeeds, ca_cert: string | undefined, sign
 	};
 }
 
-const IDENTITY = { "accept-encoding": "identity" };
+/** Kubernetes answers 406 for its keys to who accepts only application/json. */
+const HEADERS = { accept: "application/json, application/jwk-set+json", "accept-encoding": "identity" };
 
 /** Error of a connection to an address that may not be asked. */
 const PRIVATE = "ERR_SVC_PRIVATE_ADDRESS";
