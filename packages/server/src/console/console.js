@@ -1,10 +1,10 @@
 // @ts-check
 
-/** Seconds for which a value is shown; the server's answer also reloads the page after them. */
-const SHOWN_SECONDS = 30;
-
 const status = document.querySelector("[role=status]");
 const shown = document.querySelector("[data-value]");
+
+/** Seconds for which a value is shown; the server's answer also reloads the page after them. */
+const shownSeconds = Number(shown?.getAttribute("data-value")) || 30;
 
 /** Takes the value out of the page: Back must not show it again. */
 function hide() {
@@ -17,7 +17,7 @@ function hide() {
 
 if (shown !== null) {
 	addEventListener("pagehide", hide);
-	setTimeout(hide, SHOWN_SECONDS * 1000);
+	setTimeout(hide, shownSeconds * 1000);
 }
 
 for (const button of document.querySelectorAll("[data-copy]")) {

@@ -17,6 +17,16 @@ export interface Visit {
 	token: Html;
 	/** Memory of the session between two pages. */
 	notes: Notes;
+	/** Text that the page before left for this one alone. */
+	once: Once | undefined;
+}
+
+/** A text, such as a new token, that one page may show once. */
+interface Once {
+	target: string;
+	text: string;
+	/** Unix milliseconds. */
+	until: number;
 }
 
 /** Memory of a session between two pages; it is stored nowhere. */
@@ -25,6 +35,8 @@ export interface Notes {
 	message?: string | undefined;
 	/** The secret that the next page of this target may show once. */
 	reveal?: { target: string; until: number } | undefined;
+	/** Kept for the next page alone. */
+	once?: Once | undefined;
 	/** Set while the last page held a value. */
 	hasShown?: boolean;
 }

@@ -14,11 +14,16 @@ import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
 import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
 import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
 import { bounce } from "./pages/bounce.ts";
+import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
+import { deletedPages } from "./pages/deleted.ts";
 import { errorPage } from "./pages/error.ts";
+import { type IdentityPageNeeds, identitiesPage } from "./pages/identities.ts";
 import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
 import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
+import { type NewTokenNeeds, newTokenPage } from "./pages/new-token.ts";
 import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
-import { type SecretNeeds, secretPage } from "./pages/secret.ts";
+import { secretPage } from "./pages/secret.ts";
+import type { SecretNeeds } from "./pages/secret-name.ts";
 import { secretsPages } from "./pages/secrets.ts";
 import { type SignInNeeds, signInPage, signOut } from "./pages/sign-in.ts";
 import { answerSignIn } from "./pages/sign-in-sso.ts";
@@ -28,7 +33,10 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	Omit<SignInNeeds, "sessions" | "cookies"> &
 	RealmPageNeeds &
 	SecretNeeds &
+	ComparePageNeeds &
 	AccountPageNeeds &
+	NewTokenNeeds &
+	IdentityPageNeeds &
 	MemberPageNeeds &
 	LeasePageNeeds &
 	AuditPageNeeds & {
@@ -70,9 +78,10 @@ export function createSite(needs: SiteNeeds): Pages {
 }
 
 function endpointsOf(needs: SiteNeeds): Endpoint[] {
-	const ofSecrets = [...secretsPages(needs), ...secretPage(needs)];
+	const ofSecrets = [...secretsPages(needs), ...secretPage(needs), ...deletedPages(needs), ...comparePage(needs)];
 	const ofRealms = [...leasesPage(needs), ...membersPage(needs), ...auditPage(needs)];
-	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...accountPage(needs)];
+	const ofAccounts = [...accountPage(needs), ...newTokenPage(needs), ...identitiesPage(needs)];
+	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts];
 }
 
 const NOBODY: Frame = { email: undefined, token: html``, message: undefined };
@@ -123,9 +132,9 @@ async function visit(
 	const token = html`<input type="hidden" name="${FORM_TOKEN}" value="${expected}">`;
 	const frame = { email: actor.email, token, message: notes.message };
 	const forget = notes.hasShown === true ? [cookies.forget(request.request_id)] : [];
-	site.notes.set(jti, { ...notes, message: undefined, hasShown: false });
+	site.notes.set(jti, { ...notes, message: undefined, once: undefined, hasShown: false });
 	const kept = site.notes.get(jti) ?? {};
-	const asked = { actor, query: parseQuery(request.target), form, token, notes: kept };
+	const asked = { actor, query: parseQuery(request.target), form, token, notes: kept, once: notes.once };
 	try {
 		if (pathname === "/console/sign-out" && request.method === "POST")
 			return moved(await signOut(signInNeeds(site), actor));

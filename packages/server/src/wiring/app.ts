@@ -133,7 +133,7 @@ export function wireApp(parts: AppParts) {
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, { ...secrets, ...signing, ...sso, ...parts.engines });
+	const pages = wireConsole(parts, { ...secrets, ...signing, ...sso, ...parts.engines, promotions });
 	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
 		...routes,
 		...docsRoutes(),

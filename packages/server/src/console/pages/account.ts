@@ -34,9 +34,9 @@ async function account(needs: AccountPageNeeds, { actor, query, token }: Visit):
 	return {
 		title: "Your account",
 		above: [["Realms", address`/console`]],
-		body: html`<p>${actor.name}, ${actor.email}</p>${admin}<h2>API tokens</h2>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
-<h2>Sessions</h2><p>Signing out ends this session. Another password ends all your other sessions: <code>svc password</code>.</p>`,
-		commands: ["svc whoami", "svc token list", "svc token revoke TOKEN-NAME"],
+		body: html`<p>${actor.name}, ${actor.email}</p>${admin}<h2>API tokens</h2><p><a href="/console/account/token">Make a token</a></p>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
+<h2>Signing in</h2><p><a href="/console/account/identities">Password and linked identities</a></p><p>Signing out ends this session. Another password ends all your other sessions: <code>svc password</code>.</p>`,
+		commands: ["svc whoami", "svc token list", "svc token create NAME --scopes read", "svc token revoke TOKEN-NAME"],
 	};
 }
 

@@ -1,26 +1,14 @@
-import * as v from "valibot";
-import type { AccountStore } from "../../accounts/model.ts";
 import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
-import { Environment } from "../../messages.ts";
 import { type Names, nameIn, namesOf } from "../../names.ts";
 import { Rollback, SetSecret, type VersionInfo } from "../../secrets/model.ts";
-import {
-	type BulkNeeds,
-	getSecret,
-	listVersions,
-	rollbackSecret,
-	type SecretName,
-	setSecret,
-} from "../../secrets/secrets.ts";
-import { address, type Html, html } from "../html.ts";
+import { getSecret, listVersions, rollbackSecret, type SecretName, setSecret } from "../../secrets/secrets.ts";
+import { type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { table, time } from "./parts.ts";
 import { inRealm, type May, mayIn } from "./realm-frame.ts";
+import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
 import { COLUMNS } from "./secrets.ts";
-
-/** Dependencies of the page of a secret. */
-export type SecretNeeds = BulkNeeds & { store: { accounts: Pick<AccountStore, "byId"> } };
 
 /** Seconds for which a value is shown. */
 const SHOWN_SECONDS = 30;
@@ -30,7 +18,6 @@ const REVEAL_MS = 30_000;
 const KEPT = 20;
 
 const PATH = /^\/console\/realms\/([^/]+)\/secrets\/([^/]+)$/;
-const Env = v.object({ env: v.optional(Environment, "dev") });
 
 /** The page of one secret in one environment: its value on request, its history, and what changes it. */
 export function secretPage(needs: SecretNeeds): Endpoint[] {
@@ -41,17 +28,9 @@ export function secretPage(needs: SecretNeeds): Endpoint[] {
 	];
 }
 
-function nameOf({ params: [slug = "", key = ""], query }: Visit): SecretName {
-	return { slug, key, environment: check(Env, { env: query.env }).env };
-}
-
-const pageOf = ({ slug, key, environment }: SecretName) =>
-	address`/console/realms/${slug}/secrets/${key}?env=${environment}`;
-
 /** Leads to the page of the key that a form named. */
 function forward({ params: [slug = ""], query }: Visit): Moved {
-	const { env } = check(Env, { env: query.env });
-	return { to: pageOf({ slug, key: query.key ?? "", environment: env }) };
+	return { to: pageOf(nameOf({ params: [slug, query.key ?? ""], query })) };
 }
 
 async function secret(needs: SecretNeeds, visit: Visit): Promise<Page> {
@@ -71,7 +50,7 @@ async function secret(needs: SecretNeeds, visit: Visit): Promise<Page> {
 		title: `${key} in ${environment}`,
 		...(value === undefined ? {} : { refresh: SHOWN_SECONDS }),
 		body: html`${switchTo(name)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value)}
-${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${past(name, token, versions, people, may)}`,
+${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${past(name, token, versions, people, may)}${versions.length > 0 && may("secrets:delete") ? deleting(name) : ""}`,
 		commands: [
 			`svc secret get ${key} --realm ${slug} --env ${environment}`,
 			...(may("secrets:write") ? [`svc secret set ${key} --realm ${slug} --env ${environment}`] : []),
@@ -121,7 +100,7 @@ function box(name: SecretName, token: Html, value: string | undefined): Html {
 		? html`<p class="warn">The value has characters that a page cannot show: read it with <code>svc secret get</code>.</p>`
 		: "";
 	return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2>
-<pre class="value" data-value="" translate="no">
+<pre class="value" data-value="${SHOWN_SECONDS}" translate="no">
 ${value}</pre><p class="quiet">Hidden again after ${SHOWN_SECONDS} seconds.</p>${note}<div class="row"><button type="button" data-copy="" hidden>Copy</button>${reveal("Reveal for 30 seconds more")}</div></section>`;
 }
 
@@ -152,6 +131,10 @@ function past(
 		return html`<tr><th scope="row">${version}</th><td data-label="Written">${time(created_at)}</td><td data-label="By">${nameIn(people, created_by)}</td><td data-label="Comment">${comment}</td><td>${back}</td></tr>`;
 	});
 	return html`<h2>History</h2><p><a href="/console/realms/${name.slug}/audit?key=${name.key}">Who read and wrote ${name.key}</a></p>${table("The versions that are kept, newest first", ["Version", "Written", "By", "Comment", "Roll back"], rows)}`;
+}
+
+function deleting({ slug, key, environment }: SecretName): Html {
+	return html`<p><a href="/console/realms/${slug}/secrets/${key}/delete?env=${environment}">Delete ${key} in ${environment}</a></p>`;
 }
 
 async function act(needs: SecretNeeds, visit: Visit): Promise<Moved> {

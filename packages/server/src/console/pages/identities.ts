@@ -1,0 +1,50 @@
+import { type LinkNeeds, listIdentities, unlinkIdentity } from "../../sso/links.ts";
+import { address, type Html, html } from "../html.ts";
+import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { table, time } from "./parts.ts";
+
+/** Dependencies of the page of linked identities. */
+export type IdentityPageNeeds = LinkNeeds;
+
+const PATH = /^\/console\/account\/identities$/;
+
+/** The identities that sign in to the caller's account, and how to unlink one. */
+export function identitiesPage(needs: IdentityPageNeeds): Endpoint[] {
+	return [
+		{ method: "GET", path: PATH, answer: (visit) => identities(needs, visit) },
+		{ method: "POST", path: PATH, answer: (visit) => unlink(needs, visit) },
+	];
+}
+
+async function identities(needs: IdentityPageNeeds, { actor, token }: Visit): Promise<Page> {
+	const { identities: rows, has_password } = await listIdentities(needs, actor);
+	const lines = rows.map(
+		({ id, provider, issuer, subject, created_at }) =>
+			html`<tr><th scope="row">${provider}</th><td data-label="Issuer">${issuer}</td><td data-label="Subject">${subject}</td><td data-label="Since">${time(created_at)}</td><td>${unlinking(id, provider, has_password, token)}</td></tr>`,
+	);
+	const list =
+		rows.length === 0
+			? html`<p>None is linked.</p>`
+			: table("Identities that sign in to your account", ["Provider", "Issuer", "Subject", "Since", "Unlink"], lines);
+	return {
+		title: "How you sign in",
+		above: [
+			["Realms", address`/console`],
+			["Your account", address`/console/account`],
+		],
+		body: html`<p>${has_password ? "You have a password." : "You have no password: you sign in at a provider."}</p><h2>Linked identities</h2>${list}`,
+		commands: ["svc account identities", "svc account link corp", "svc account unlink IDENTITY-ID", "svc password"],
+	};
+}
+
+function unlinking(id: string, provider: string, hasPassword: boolean, token: Html): Html {
+	const proof = hasPassword
+		? html`<input type="password" name="current_password" aria-label="Your password, to unlink ${provider}" autocomplete="current-password" required>`
+		: "";
+	return html`<form method="post" action="/console/account/identities" class="row">${token}<input type="hidden" name="id" value="${id}">${proof}<button aria-label="Unlink ${provider}">Unlink</button></form>`;
+}
+
+async function unlink(needs: IdentityPageNeeds, visit: Visit): Promise<Moved> {
+	await unlinkIdentity(needs, visit.actor, fieldOf(visit, "id"), visit.form.current_password || undefined);
+	return { to: address`/console/account/identities`, message: "It does not sign in to your account any more." };
+}

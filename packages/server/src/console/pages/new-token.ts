@@ -1,0 +1,86 @@
+import { check } from "../../http/input.ts";
+import { SCOPES } from "../../policy/model.ts";
+import { listRealms, type RealmNeeds } from "../../realms/realms.ts";
+import { CreateToken } from "../../tokens/model.ts";
+import { createToken, type TokenNeeds } from "../../tokens/tokens.ts";
+import { address, type Html, html } from "../html.ts";
+import type { Endpoint, Moved, Page, Visit } from "../page.ts";
+import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
+import { COLUMNS } from "./secrets.ts";
+
+/** Dependencies of the page that makes an API token. */
+export type NewTokenNeeds = TokenNeeds & RealmNeeds;
+
+/** Realms to choose from; a token for another one is made with `svc`. */
+const MAX_REALMS = 1000;
+
+const DAYS = [7, 30, 90, 365];
+const DAY_MS = 24 * 60 * 60 * 1000;
+const TARGET = "token";
+const PATH = /^\/console\/account\/token$/;
+
+/** Making an API token, which is shown once. */
+export function newTokenPage(needs: NewTokenNeeds): Endpoint[] {
+	return [
+		{ method: "GET", path: PATH, answer: (visit) => newToken(needs, visit) },
+		{ method: "POST", path: PATH, answer: (visit) => create(needs, visit) },
+	];
+}
+
+async function newToken(needs: NewTokenNeeds, visit: Visit): Promise<Page> {
+	const text = takeOnce(visit, needs.system, TARGET);
+	const page = {
+		title: "New API token",
+		above: [
+			["Realms", address`/console`],
+			["Your account", address`/console/account`],
+		],
+		commands: ["svc token create NAME --scopes read --realm shop --env prod --ttl 90d"],
+	} satisfies Partial<Page>;
+	if (text !== undefined) {
+		const note = "A program finds it in the variable SVC_TOKEN, or in the file that SVC_TOKEN_FILE names.";
+		return {
+			...page,
+			refresh: ONCE_SECONDS,
+			body: html`${onceBox("Your token", text, note)}<p><a href="/console/account">Your tokens</a></p>`,
+		};
+	}
+	const { rows } = await listRealms(needs, visit.actor, { limit: MAX_REALMS, cursor: undefined });
+	return {
+		...page,
+		body: form(
+			visit.token,
+			rows.map(({ slug }) => slug),
+		),
+	};
+}
+
+function form(token: Html, realms: readonly string[]): Html {
+	const option = (value: string, label = value) => html`<option value="${value}">${label}</option>`;
+	const scope = (one: string) => html`<label><input type="checkbox" name="${one}" value="yes"> ${one}</label>`;
+	return html`<p>A program with the token may do what you may, or the part of it that you choose here. A token never has more than you: when you lose a role, it does, too.</p>
+<form method="post" action="/console/account/token">${token}
+<label for="name">Name, to know it again</label><input id="name" name="name" type="text" required autocomplete="off">
+<fieldset><legend>It may</legend>${SCOPES.map(scope)}</fieldset>
+<label for="realm">Only in the realm</label><select id="realm" name="realm">${[option("", "any of yours"), ...realms.map((slug) => option(slug))]}</select>
+<label for="environment">Only the secrets of</label><select id="environment" name="environment">${[option("", "any environment, and all else that you may"), ...COLUMNS.map((one) => option(one))]}</select>
+<label for="days">It ends after</label><select id="days" name="days">${[...DAYS.map((days) => option(String(days), `${days} days`)), option("", "never, until somebody ends it")]}</select>
+<p><button>Make the token</button></p></form>`;
+}
+
+async function create(needs: NewTokenNeeds, { actor, form, notes }: Visit): Promise<Moved> {
+	const { name = "", realm = "", environment = "", days = "" } = form;
+	const scopes = SCOPES.filter((scope) => form[scope] === "yes").join(",");
+	const life_ms = Math.min(Number(days), 3650) * DAY_MS;
+	const ends = days === "" ? null : new Date(needs.system.now().getTime() + life_ms || 0).toISOString();
+	const input = check(CreateToken, {
+		name,
+		scopes,
+		realm: realm || null,
+		environment: environment || null,
+		expires_at: ends,
+	});
+	const { token } = await createToken(needs, actor, input);
+	keepOnce(notes, needs.system, TARGET, token);
+	return { to: address`/console/account/token`, message: "The token is made." };
+}

@@ -1,0 +1,22 @@
+import * as v from "valibot";
+import type { AccountStore } from "../../accounts/model.ts";
+import { check } from "../../http/input.ts";
+import { Environment } from "../../messages.ts";
+import type { BulkNeeds, SecretName } from "../../secrets/secrets.ts";
+import { type Address, address } from "../html.ts";
+import type { Visit } from "../page.ts";
+
+/** Dependencies of the pages of a secret. */
+export type SecretNeeds = BulkNeeds & { store: { accounts: Pick<AccountStore, "byId"> } };
+
+const Env = v.object({ env: v.optional(Environment, "dev") });
+
+/** Reads the secret that a page's address names. @throws AppError invalid_environment */
+export function nameOf({ params: [slug = "", key = ""], query }: Pick<Visit, "params" | "query">): SecretName {
+	return { slug, key, environment: check(Env, { env: query.env }).env };
+}
+
+/** Makes the address of a secret's page. */
+export function pageOf({ slug, key, environment }: SecretName): Address {
+	return address`/console/realms/${slug}/secrets/${key}?env=${environment}`;
+}

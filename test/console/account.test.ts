@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { heading } from "../harness/browser.ts";
+import { startErrands } from "../harness/errand.ts";
+import { ok } from "../harness/expect.ts";
+import { unique } from "../harness/fixtures.ts";
+
+const errand = startErrands();
+
+errand("somebody makes a token, copies it once, and ends it", async ({ client, page, ada, slug, told }) => {
+	const name = unique("deploy <b>");
+	await page.getByRole("link", { name: ada.email }).click();
+	await page.getByRole("link", { name: "Make a token" }).click();
+	await heading(page, "New API token");
+	await page.getByLabel("Name").fill(name);
+	await page.getByLabel("read").check();
+	await page.getByLabel("Only in the realm").selectOption(slug);
+	await page.getByLabel("Only the secrets of").selectOption("prod");
+	await page.getByLabel("It ends after").selectOption("30 days");
+	await page.getByRole("button", { name: "Make the token" }).click();
+	await told("The token is made.");
+	const token = String(await page.locator("[data-value]").textContent()).trim();
+	const whoami = () => client.get<{ scopes: string; environment: string }>("/auth/whoami", { token });
+	const { scopes, environment } = ok(await whoami());
+	assert.deepEqual([scopes, environment], ["read", "prod"]);
+
+	await page.reload();
+	await page.getByRole("button", { name: "Make the token" }).waitFor();
+	assert.equal((await page.content()).includes(token), false, "a reload shows it no more");
+	await page.getByRole("link", { name: "Your account" }).click();
+	assert.match(String(await page.getByRole("row", { name }).textContent()), /one realm, prod/);
+	await page.getByRole("button", { name: `End the token ${name}` }).click();
+	await told("The token has ended");
+	assert.equal((await whoami()).status, 401);
+});
+
+errand("Back does not show a new token again", async ({ page, told, open }) => {
+	await open("/account/token");
+	await page.getByLabel("Name").fill("short");
+	await page.getByRole("button", { name: "Make the token" }).click();
+	await told("The token is made.");
+	const token = String(await page.locator("[data-value]").textContent()).trim();
+	await page.getByRole("link", { name: "Your tokens" }).click();
+	await heading(page, "Your account");
+	await page.goBack();
+	await heading(page, "New API token");
+	assert.equal((await page.content()).includes(token), false);
+});
+
+errand("somebody sees how the account signs in, and that unlinking asks for the password", async ({ page, ada }) => {
+	await page.getByRole("link", { name: ada.email }).click();
+	await page.getByRole("link", { name: "Password and linked identities" }).click();
+	await heading(page, "How you sign in");
+	await page.getByText("You have a password.").waitFor();
+	await page.getByText("None is linked.").waitFor();
+});

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { heading } from "../harness/browser.ts";
+import { startErrands } from "../harness/errand.ts";
+import { secret } from "../harness/fixtures.ts";
+
+const errand = startErrands();
+
+errand("somebody compares environments and copies what differs", async (desk) => {
+	const { client, page, ada, slug, told } = desk;
+	const set = (key: string, value: string, environment: string) =>
+		secret(client, ada, slug, key, value, { environment });
+	await set("SAME", "alike-in-both", "staging");
+	await set("SAME", "alike-in-both", "prod");
+	await set("OTHER", "of-staging", "staging");
+	await set("OTHER", "of-prod", "prod");
+	await set("NEW", "made-in-staging", "staging");
+	await set("ONLY", "lives-in-prod", "prod");
+	const read = async (key: string) =>
+		(await client.get<{ value: string }>(`/realms/${slug}/secrets/${key}?env=prod`, { token: ada.token })).body.value;
+
+	await desk.open(`/realms/${slug}`);
+	await page.getByRole("link", { name: "Compare environments" }).click();
+	await heading(page, `Compare environments of ${slug}`);
+	await page.getByLabel("Compare").selectOption("staging");
+	await page.getByLabel("with").selectOption("prod");
+	await page.getByRole("button", { name: "Compare" }).click();
+	await page.getByText("1 key has the same value in both").waitFor();
+	const said = async (key: string) => page.getByRole("row", { name: new RegExp(`^${key} `) }).textContent();
+	assert.match(String(await said("OTHER")), /v1v1differs/);
+	assert.match(String(await said("NEW")), /v1not setonly in staging: new in prod/);
+	assert.match(String(await said("ONLY")), /not setv1only in prod$/);
+	assert.doesNotMatch(await page.content(), /of-staging|of-prod|alike-in-both|made-in-staging|lives-in-prod/);
+
+	const copy = () => page.getByRole("button", { name: "Copy the ticked keys" }).click();
+	const tick = (name: RegExp | string) => page.getByRole("checkbox", { name }).check();
+	await tick("Copy NEW");
+	await tick(/I have looked/);
+	await copy();
+	await told("1 key is copied from staging to prod.");
+	assert.deepEqual([await read("NEW"), await read("OTHER")], ["made-in-staging", "of-prod"]);
+
+	await tick("Copy OTHER");
+	await tick(/I have looked/);
+	await set("OTHER", "of-a-colleague", "prod");
+	await copy();
+	await heading(page, "Something changed");
+	assert.equal(await read("OTHER"), "of-a-colleague", "what was not seen is not overwritten");
+});

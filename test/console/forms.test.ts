@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Api, api } from "../harness/client.ts";
+import { ask, enter, ours, tokenOf } from "../harness/console.ts";
+import { ok } from "../harness/expect.ts";
+import { bind, PASSWORD, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+
+type Session = { cookie: string };
+
+let server: Server;
+let client: Api;
+let ada: Person;
+let viewer: Session;
+let slug: string;
+let session: Session;
+
+before(async () => {
+	server = await startServer();
+	client = api(server);
+	ada = await person(client, "ada");
+	({ slug } = await realm(client, ada, "shop"));
+	const bob = await person(client, "bob");
+	await bind(client, ada, slug, bob, "viewer");
+	[session, viewer] = [await enter(server, ada), await enter(server, bob)];
+	for (const environment of ["dev", "prod"]) await secret(client, ada, slug, "DB_URL", "one", { environment });
+	await secret(client, ada, slug, "OLD", "one", { environment: "prod" });
+	ok(await client.delete(`${secretPath(slug, "OLD")}?env=prod`, { token: ada.token }));
+});
+after(() => server.close());
+
+/** Forms by their addresses below the realm: each is right but for what a test forges, and refused to a viewer. */
+const FORMS: readonly (readonly [path: string, fields: Record<string, string>])[] = [
+	["secrets/DB_URL/delete?env=prod", {}],
+	["secrets/DB_URL/purge?env=prod", { again: "DB_URL" }],
+	["deleted?env=prod", { id: "00000000-0000-4000-8000-000000000000", key: "OLD" }],
+	["compare", { from: "dev", to: "prod", sure: "yes", "copy.0": "1.1.DB_URL" }],
+];
+
+/** Forms that change the account of the person who sends them. */
+const OWN_FORMS: typeof FORMS = [
+	["/console/account/token", { name: "mine", read: "yes" }],
+	["/console/account/identities", { id: "00000000-0000-4000-8000-000000000000", current_password: PASSWORD }],
+];
+
+/** Changes of the realm so far, newest first. */
+async function changes(): Promise<string[]> {
+	const path = `/audit/events?realm=${slug}&limit=100`;
+	const { events } = ok(await client.get<{ events: { type: string }[] }>(path, { token: ada.token }));
+	return events.map(({ type }) => type).filter((type) => !/denied|list|read|diff|session/.test(type));
+}
+
+test("no form of a realm can be forged, and none works for who may not", async () => {
+	const form_token = await tokenOf(server, session);
+	const before = await changes();
+	for (const [path, fields] of [...FORMS, ...OWN_FORMS]) {
+		const target = path.startsWith("/") ? path : `/console/realms/${slug}/${path}`;
+		const post = async (headers: Record<string, string>, form: Record<string, string>) =>
+			(await ask(server, "POST", target, headers, form)).status;
+		const right = { ...session, ...ours(server) };
+		const form = { ...fields, form_token };
+		assert.equal(await post({ ...right, "sec-fetch-site": "cross-site" }, form), 403, `${path}: another site`);
+		assert.equal(await post({ ...right, origin: "https://evil.test" }, form), 403, `${path}: another origin`);
+		assert.equal(await post(right, fields), 403, `${path}: no token`);
+		const other = { ...fields, form_token: await tokenOf(server, await enter(server, ada)) };
+		assert.equal(await post(right, other), 403, `${path}: the token of another session`);
+		const his = { ...fields, form_token: await tokenOf(server, viewer) };
+		if (!path.startsWith("/")) assert.equal(await post({ ...viewer, ...ours(server) }, his), 403, `${path}: a viewer`);
+		assert.equal(await post(ours(server), form), 401, `${path}: nobody`);
+	}
+	assert.deepEqual(await changes(), before);
+	assert.equal(ok(await client.get<{ tokens: unknown[] }>("/auth/tokens", { token: ada.token })).tokens.length, 0);
+});
