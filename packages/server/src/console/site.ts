@@ -17,7 +17,9 @@ import { bounce } from "./pages/bounce.ts";
 import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
 import { deletedPages } from "./pages/deleted.ts";
 import { errorPage } from "./pages/error.ts";
+import { type ExplainPageNeeds, explainPage } from "./pages/explain.ts";
 import { type IdentityPageNeeds, identitiesPage } from "./pages/identities.ts";
+import { type InvitationPageNeeds, invitationPages } from "./pages/invitations.ts";
 import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
 import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
 import { type NewTokenNeeds, newTokenPage } from "./pages/new-token.ts";
@@ -37,6 +39,8 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	AccountPageNeeds &
 	NewTokenNeeds &
 	IdentityPageNeeds &
+	InvitationPageNeeds &
+	ExplainPageNeeds &
 	MemberPageNeeds &
 	LeasePageNeeds &
 	AuditPageNeeds & {
@@ -79,7 +83,8 @@ export function createSite(needs: SiteNeeds): Pages {
 
 function endpointsOf(needs: SiteNeeds): Endpoint[] {
 	const ofSecrets = [...secretsPages(needs), ...secretPage(needs), ...deletedPages(needs), ...comparePage(needs)];
-	const ofRealms = [...leasesPage(needs), ...membersPage(needs), ...auditPage(needs)];
+	const ofPeople = [...invitationPages(needs), ...explainPage(needs)];
+	const ofRealms = [...leasesPage(needs), ...membersPage(needs), ...auditPage(needs), ...ofPeople];
 	const ofAccounts = [...accountPage(needs), ...newTokenPage(needs), ...identitiesPage(needs)];
 	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts];
 }

@@ -6,7 +6,7 @@ import { changeBinding, createBinding, deleteBinding, listBindings, type PolicyN
 import { getRealm, type RealmNeeds } from "../../realms/realms.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { more, table, time } from "./parts.ts";
+import { more, roleOptions, table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's members. */
@@ -36,7 +36,7 @@ async function members(needs: MemberPageNeeds, { actor, params: [slug = ""], que
 		...inRealm(slug, "Members"),
 		title: `Members of ${slug}`,
 		body: html`${table("People and their roles", ["Person", "Role", "Since", "Change"], [first, ...lines])}${more(pagination, (cursor) => address`/console/realms/${slug}/members?cursor=${cursor}`)}
-${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm gives and changes roles.</p>`}${roles()}`,
+${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm gives and changes roles.</p>`}<p><a href="/console/realms/${slug}/explain">Why somebody may or may not</a></p>${roles()}`,
 		commands: [`svc binding list --realm ${slug}`, `svc policy explain --realm ${slug}`],
 	};
 }
@@ -47,19 +47,15 @@ function line(slug: string, { user_id, role, created_at }: Binding, name: string
 
 function changing(slug: string, user_id: string, name: string, token: Html): Html {
 	const start = html`${token}<input type="hidden" name="user_id" value="${user_id}">`;
-	return html`<div class="row"><form method="post" action="/console/realms/${slug}/members">${start}<input type="hidden" name="action" value="change"><select name="role" aria-label="New role of ${name}">${options()}</select><button aria-label="Change the role of ${name}">Change</button></form>
+	return html`<div class="row"><form method="post" action="/console/realms/${slug}/members">${start}<input type="hidden" name="action" value="change"><select name="role" aria-label="New role of ${name}">${roleOptions()}</select><button aria-label="Change the role of ${name}">Change</button></form>
 <form method="post" action="/console/realms/${slug}/members">${start}<input type="hidden" name="action" value="remove"><button aria-label="Remove ${name}">Remove</button></form></div>`;
-}
-
-/** Offers the roles, the least first. */
-function options(): Html[] {
-	return ["viewer", "member", "admin"].map((role) => html`<option value="${role}">${role}</option>`);
 }
 
 function adding(slug: string, token: Html): Html {
 	return html`<h2>Give somebody a role</h2><form method="post" action="/console/realms/${slug}/members" class="row">${token}<input type="hidden" name="action" value="add">
 <p><label for="email">E-mail of the account</label><input id="email" name="email" type="email" required autocomplete="off"></p>
-<p><label for="role">Role</label><select id="role" name="role">${options()}</select></p><p><button>Give the role</button></p></form>`;
+<p><label for="role">Role</label><select id="role" name="role">${roleOptions()}</select></p><p><button>Give the role</button></p></form>
+<p>No account yet? <a href="/console/realms/${slug}/invite">Invite somebody</a></p>`;
 }
 
 function roles(): Html {

@@ -6,6 +6,11 @@ export function time(instant: string): Html {
 	return html`<time datetime="${instant}">${instant.slice(0, 16).replace("T", " ")} UTC</time>`;
 }
 
+/** Offers the roles of a realm, the least first. */
+export function roleOptions(): Html[] {
+	return ["viewer", "member", "admin"].map((role) => html`<option value="${role}">${role}</option>`);
+}
+
 /** Makes a table; below 46 rem each row becomes a block, with the headings before its cells. */
 export function table(caption: string, headings: readonly string[], rows: readonly Html[]): Html {
 	const cells = headings.map((heading) => html`<th scope="col">${heading}</th>`);

@@ -1,0 +1,59 @@
+import * as v from "valibot";
+import { check } from "../../http/input.ts";
+import { Environment } from "../../messages.ts";
+import { type ExplainNeeds, explainAccess } from "../../policy/explain.ts";
+import { address, type Html, html } from "../html.ts";
+import type { Endpoint, Page, Visit } from "../page.ts";
+import { table } from "./parts.ts";
+import { inRealm, mayIn } from "./realm-frame.ts";
+import { COLUMNS } from "./secrets.ts";
+
+/** Dependencies of the page that explains rights. */
+export type ExplainPageNeeds = ExplainNeeds;
+
+const PATH = /^\/console\/realms\/([^/]+)\/explain$/;
+const Asked = v.object({ env: v.optional(Environment), user: v.optional(v.pipe(v.string(), v.maxLength(255))) });
+
+/** Why somebody may or may not do something in a realm, by the decision that requests meet. */
+export function explainPage(needs: ExplainPageNeeds): Endpoint[] {
+	return [{ method: "GET", path: PATH, answer: (visit) => explain(needs, visit) }];
+}
+
+async function explain(needs: ExplainPageNeeds, { actor, params: [slug = ""], query }: Visit): Promise<Page> {
+	const may = await mayIn(needs, actor, slug);
+	const { env: environment, user } = check(Asked, { env: query.env || undefined, user: query.user || undefined });
+	const found = await explainAccess(needs, actor, { realm: slug, user, capability: undefined, environment });
+	const rows = found.verdicts.map(
+		({ capability, scope, allowed, reason, command }) =>
+			html`<tr><th scope="row">${capability}, ${scope}</th><td data-label="Allowed">${allowed ? "yes" : html`<span class="bad">no</span>`}</td><td data-label="Why">${reason}</td><td data-label="What gives it">${command === "" ? "" : html`<code>${command}</code>`}</td></tr>`,
+	);
+	const who = user ?? actor.email;
+	const standing = found.disabled ? html`<p class="bad">The account is disabled.</p>` : "";
+	const about = user === undefined ? [] : [`--user ${user}`];
+	const asked = [...about, ...(environment === undefined ? [] : [`--env ${environment}`])].join(" ");
+	return {
+		...inRealm(slug, "Members"),
+		title: `What ${who} may do in ${slug}`,
+		above: [...(inRealm(slug, "Members").above ?? []), ["Members", address`/console/realms/${slug}/members`]],
+		body: html`${form(slug, user ?? "", environment, may("policy:manage"))}${standing}<p>${standingOf(found)}</p>${table("Each right, and its reason", ["Right and scope", "Allowed", "Why", "What gives it"], rows)}`,
+		commands: [`svc policy explain --realm ${slug} ${asked}`.trim()],
+	};
+}
+
+function standingOf({ role, is_owner }: { role: string; is_owner: boolean }): string {
+	if (is_owner) return "They own the realm.";
+	return role === "" ? "They have no role in the realm." : `Their role in the realm is ${role}.`;
+}
+
+/** Asks about another person only where the rules answer that. */
+function form(slug: string, user: string, environment: Environment | undefined, mayAskOthers: boolean): Html {
+	const options = COLUMNS.map((one) =>
+		one === environment
+			? html`<option value="${one}" selected>${one}</option>`
+			: html`<option value="${one}">${one}</option>`,
+	);
+	const person = mayAskOthers
+		? html`<p><label for="user">E-mail, or empty for yourself</label><input id="user" name="user" type="text" value="${user}" autocomplete="off" spellcheck="false"></p>`
+		: html`<p class="quiet">An admin of the realm can ask about others, too.</p>`;
+	return html`<form method="get" action="/console/realms/${slug}/explain" class="row">${person}<p><label for="env">Environment</label><select id="env" name="env"><option value="">any</option>${options}</select></p><p><button>Explain</button></p></form>`;
+}

@@ -1,0 +1,92 @@
+import { check } from "../../http/input.ts";
+import {
+	createInvitation,
+	deleteInvitation,
+	type InvitationNeeds,
+	listInvitations,
+} from "../../invitations/invitations.ts";
+import { CreateInvitation, type InvitationWithRoles } from "../../invitations/model.ts";
+import { type NameNeeds, nameIn, namesOf } from "../../names.ts";
+import { authorize } from "../../policy/authorize.ts";
+import { address, type Html, html } from "../html.ts";
+import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
+import { more, roleOptions, table, time } from "./parts.ts";
+import { inRealm } from "./realm-frame.ts";
+
+/** Dependencies of the pages of invitations. */
+export type InvitationPageNeeds = InvitationNeeds & NameNeeds;
+
+const PAGE = 100;
+const INVITE = /^\/console\/realms\/([^/]+)\/invite$/;
+const LIST = /^\/console\/invitations$/;
+
+/** Inviting somebody into a realm, and the invitations that nobody has used yet. */
+export function invitationPages(needs: InvitationPageNeeds): Endpoint[] {
+	return [
+		{ method: "GET", path: INVITE, answer: (visit) => invite(needs, visit) },
+		{ method: "POST", path: INVITE, answer: (visit) => create(needs, visit) },
+		{ method: "GET", path: LIST, answer: (visit) => list(needs, visit) },
+		{ method: "POST", path: LIST, answer: (visit) => end(needs, visit) },
+	];
+}
+
+const targetFor = (slug: string) => `invitation ${slug}`;
+
+async function invite(needs: InvitationPageNeeds, visit: Visit): Promise<Page> {
+	const [slug = ""] = visit.params;
+	await authorize(needs, visit.actor, slug, { capability: "policy:manage", scope: "any" });
+	const text = takeOnce(visit, needs.system, targetFor(slug));
+	const note =
+		"Give it to the person you invited, and to nobody else: with it and the address, they make their account by `svc register --invite`, within 7 days.";
+	return {
+		...inRealm(slug, "Members"),
+		title: `Invite somebody into ${slug}`,
+		...(text === undefined ? {} : { refresh: ONCE_SECONDS }),
+		body: html`${text === undefined ? form(slug, visit.token) : onceBox("The code of the invitation", text, note)}<p><a href="/console/invitations">Open invitations</a></p>`,
+		commands: [`svc invite bob@example.com --realm ${slug} --role member`],
+	};
+}
+
+function form(slug: string, token: Html): Html {
+	return html`<p>For somebody who has no account yet. Nothing is sent: you get a code, and pass it on.</p>
+<form method="post" action="/console/realms/${slug}/invite">${token}
+<label for="email">E-mail of the new account</label><input id="email" name="email" type="email" required autocomplete="off">
+<label for="role">Role in ${slug}</label><select id="role" name="role">${roleOptions()}</select>
+<p><button>Invite</button></p></form>`;
+}
+
+async function create(needs: InvitationPageNeeds, visit: Visit): Promise<Moved> {
+	const [slug = ""] = visit.params;
+	const { email, role } = visit.form;
+	const input = check(CreateInvitation, { email, bindings: [{ realm: slug, role }] });
+	const { code } = await createInvitation(needs, visit.actor, { email: input.email, bindings: input.bindings ?? [] });
+	keepOnce(visit.notes, needs.system, targetFor(slug), code);
+	return { to: address`/console/realms/${slug}/invite`, message: `${input.email} is invited.` };
+}
+
+async function list(needs: InvitationPageNeeds, { actor, query, token }: Visit): Promise<Page> {
+	const { rows, pagination } = await listInvitations(needs, actor, { limit: PAGE, cursor: query.cursor });
+	const people = await namesOf(
+		needs,
+		rows.map(({ created_by }) => created_by),
+	);
+	const lines = rows.map((row) => line(row, nameIn(people, row.created_by), token));
+	const whose = actor.instance_admin ? "Everybody's" : "Yours";
+	return {
+		title: "Open invitations",
+		above: [["Realms", address`/console`]],
+		body: html`${rows.length === 0 ? html`<p>None that waits for somebody.</p>` : table(`${whose}, without their codes`, ["E-mail", "Roles", "By", "Ends", "End it"], lines)}${more(pagination, (cursor) => address`/console/invitations?cursor=${cursor}`)}`,
+		commands: ["svc invitation list", "svc invitation delete INVITATION-ID"],
+	};
+}
+
+function line({ id, email, bindings, expires_at }: InvitationWithRoles, by: string, token: Html): Html {
+	const roles = bindings.map(({ realm, role }) => `${role} in ${realm}`).join(", ");
+	return html`<tr><th scope="row">${email}</th><td data-label="Roles">${roles === "" ? "none" : roles}</td><td data-label="By">${by}</td><td data-label="Ends">${time(expires_at)}</td><td><form method="post" action="/console/invitations">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End the invitation of ${email}">End</button></form></td></tr>`;
+}
+
+async function end(needs: InvitationPageNeeds, visit: Visit): Promise<Moved> {
+	await deleteInvitation(needs, visit.actor, fieldOf(visit, "id"));
+	return { to: address`/console/invitations`, message: "The invitation has ended: its code does nothing any more." };
+}
