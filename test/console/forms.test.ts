@@ -24,6 +24,7 @@ before(async () => {
 	await bind(client, ada, slug, bob, "viewer");
 	[session, viewer] = [await enter(server, ada), await enter(server, bob)];
 	for (const environment of ["dev", "prod"]) await secret(client, ada, slug, "DB_URL", "one", { environment });
+	ok(await client.put(`/realms/${slug}/machines/deploy`, { role: "viewer" }, { token: ada.token }));
 	await secret(client, ada, slug, "OLD", "one", { environment: "prod" });
 	ok(await client.delete(`${secretPath(slug, "OLD")}?env=prod`, { token: ada.token }));
 });
@@ -35,6 +36,13 @@ const FORMS: readonly (readonly [path: string, fields: Record<string, string>])[
 	["secrets/DB_URL/purge?env=prod", { again: "DB_URL" }],
 	["deleted?env=prod", { id: "00000000-0000-4000-8000-000000000000", key: "OLD" }],
 	["compare", { from: "dev", to: "prod", sure: "yes", "copy.0": "1.1.DB_URL" }],
+	["machines", { name: "other", role: "viewer", read: "yes" }],
+	["machines/deploy", { action: "token", ttl: "1d" }],
+	[
+		"machines/deploy/trust?type=oidc",
+		{ trust: "t", issuer: "https://idp.test", audience: "svc.example", claims: "sub=a" },
+	],
+	["machines/deploy/delete", {}],
 	["invite", { email: "guest@example.test", role: "viewer" }],
 ];
 

@@ -21,6 +21,8 @@ import { type ExplainPageNeeds, explainPage } from "./pages/explain.ts";
 import { type IdentityPageNeeds, identitiesPage } from "./pages/identities.ts";
 import { type InvitationPageNeeds, invitationPages } from "./pages/invitations.ts";
 import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
+import { type MachinePageNeeds, machinePage } from "./pages/machine.ts";
+import { type MachineListNeeds, machinesPage } from "./pages/machines.ts";
 import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
 import { type NewTokenNeeds, newTokenPage } from "./pages/new-token.ts";
 import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
@@ -29,6 +31,7 @@ import type { SecretNeeds } from "./pages/secret-name.ts";
 import { secretsPages } from "./pages/secrets.ts";
 import { type SignInNeeds, signInPage, signOut } from "./pages/sign-in.ts";
 import { answerSignIn } from "./pages/sign-in-sso.ts";
+import { type TrustPageNeeds, trustPage } from "./pages/trust.ts";
 
 /** Dependencies of the console: those of the rules that its pages call. */
 export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
@@ -41,6 +44,9 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	IdentityPageNeeds &
 	InvitationPageNeeds &
 	ExplainPageNeeds &
+	MachineListNeeds &
+	MachinePageNeeds &
+	TrustPageNeeds &
 	MemberPageNeeds &
 	LeasePageNeeds &
 	AuditPageNeeds & {
@@ -84,7 +90,8 @@ export function createSite(needs: SiteNeeds): Pages {
 function endpointsOf(needs: SiteNeeds): Endpoint[] {
 	const ofSecrets = [...secretsPages(needs), ...secretPage(needs), ...deletedPages(needs), ...comparePage(needs)];
 	const ofPeople = [...invitationPages(needs), ...explainPage(needs)];
-	const ofRealms = [...leasesPage(needs), ...membersPage(needs), ...auditPage(needs), ...ofPeople];
+	const ofMachines = [...machinesPage(needs), ...machinePage(needs), ...trustPage(needs)];
+	const ofRealms = [...leasesPage(needs), ...membersPage(needs), ...auditPage(needs), ...ofPeople, ...ofMachines];
 	const ofAccounts = [...accountPage(needs), ...newTokenPage(needs), ...identitiesPage(needs)];
 	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts];
 }

@@ -100,6 +100,7 @@ export function wireApp(parts: AppParts) {
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines) };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [promotions, calls] = [createPromotions(), createEngineCalls()];
+	const issuer_keys = createIssuerKeys(config.trusts);
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
 	for (const limit of [lowDiskLimit(store), promotions.limit, calls.limit, ...ofRows, ...ofLeases]) limits.add(limit);
 	const flows = createFlows(system, () => address().startsWith("https:"));
@@ -116,7 +117,7 @@ export function wireApp(parts: AppParts) {
 		...ssoRoutes({ ...needs, ...signing, ...sso, address }),
 		...tokenRoutes(needs),
 		...machineRoutes(needs),
-		...trustRoutes({ ...needs, ...signing, log, issuer_keys: createIssuerKeys(config.trusts) }),
+		...trustRoutes({ ...needs, ...signing, log, issuer_keys }),
 		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
 		...secretRoutes({ ...secrets, promotions }),
 		...policyRoutes(needs),
@@ -133,7 +134,7 @@ export function wireApp(parts: AppParts) {
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, { ...secrets, ...signing, ...sso, ...parts.engines, promotions });
+	const pages = wireConsole(parts, { ...secrets, ...signing, ...sso, ...parts.engines, promotions, issuer_keys });
 	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
 		...routes,
 		...docsRoutes(),

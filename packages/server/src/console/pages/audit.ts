@@ -30,7 +30,7 @@ export function auditPage(needs: AuditPageNeeds): Endpoint[] {
 }
 
 async function audit(needs: AuditPageNeeds, { actor, params: [slug = ""], query }: Visit): Promise<Page> {
-	await mayIn(needs, actor, slug);
+	const may = await mayIn(needs, actor, slug);
 	const filter = { realm: slug, ...check(Filter, filterOf(query)) };
 	const { rows, pagination } = await listEvents(needs, actor, filter, { limit: PAGE, cursor: query.cursor });
 	const people = await namesOf(
@@ -49,7 +49,7 @@ async function audit(needs: AuditPageNeeds, { actor, params: [slug = ""], query 
 			? html`<p>No event matches.</p>`
 			: table("Events, newest first", ["When", "Event", "Who", "Facts"], lines);
 	return {
-		...inRealm(slug, "Audit"),
+		...inRealm(slug, "Audit", may),
 		title: `Audit of ${slug}`,
 		body: html`${form(slug, query)}${list}${more(pagination, next)}`,
 		commands: [`svc audit list --realm ${slug}`, "svc audit verify"],

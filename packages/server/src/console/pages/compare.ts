@@ -38,7 +38,7 @@ async function compare(needs: ComparePageNeeds, visit: Visit): Promise<Page> {
 		pair === undefined ? "" : await differences(needs, visit, pair, may("secrets:write") ? token : undefined);
 	const { from, to } = pair ?? { from: "staging", to: "prod" };
 	return {
-		...inRealm(slug, "Secrets"),
+		...inRealm(slug, "Secrets", may),
 		title: `Compare environments of ${slug}`,
 		body: html`${choosing(slug, { from, to })}${shown}`,
 		commands: [`svc diff ${from} ${to} --realm ${slug}`, `svc promote ${from} ${to} --realm ${slug}`],

@@ -48,7 +48,7 @@ async function deleted(needs: SecretNeeds, { actor, params: [slug = ""], query, 
 			? html`<p>Nothing that can be restored.</p>`
 			: table("Each with its history", ["Key", "Environment", "Version", "Deleted", "By", "Restore"], lines);
 	return {
-		...inRealm(slug, "Secrets"),
+		...inRealm(slug, "Secrets", may),
 		title: `Deleted secrets of ${slug}`,
 		body: html`<p>A deleted secret can be restored for ${RESTORABLE_DAYS} days.</p>${list}${more(pagination, (cursor) => address`/console/realms/${slug}/deleted?cursor=${cursor}`)}`,
 		commands: [`svc secret list --deleted --realm ${slug}`, `svc secret restore KEY --realm ${slug} --env prod`],

@@ -32,7 +32,7 @@ async function explain(needs: ExplainPageNeeds, { actor, params: [slug = ""], qu
 	const about = user === undefined ? [] : [`--user ${user}`];
 	const asked = [...about, ...(environment === undefined ? [] : [`--env ${environment}`])].join(" ");
 	return {
-		...inRealm(slug, "Members"),
+		...inRealm(slug, "Members", may),
 		title: `What ${who} may do in ${slug}`,
 		above: [...(inRealm(slug, "Members").above ?? []), ["Members", address`/console/realms/${slug}/members`]],
 		body: html`${form(slug, user ?? "", environment, may("policy:manage"))}${standing}<p>${standingOf(found)}</p>${table("Each right, and its reason", ["Right and scope", "Allowed", "Why", "What gives it"], rows)}`,

@@ -36,7 +36,7 @@ async function leases(needs: LeasePageNeeds, { actor, params: [slug = ""], token
 	const mayEnd = ({ user_id }: ListedLease) => user_id === actor.user_id || may("realms:manage");
 	const rows = live.map((lease) => liveRow(slug, lease, now, people, mayEnd(lease) ? token : undefined));
 	return {
-		...inRealm(slug, "Leases"),
+		...inRealm(slug, "Leases", may),
 		title: `Leases of ${slug}`,
 		body: html`${live.length === 0 ? html`<p>No live lease. A lease is a credential that an engine made, and that ends.</p>` : table("Live, the first to end on top", ["Credential", "Engine", "For", "Left", "Ends", "End it"], rows)}
 <h2>Not revoked yet</h2>${stuck.length === 0 ? html`<p>None: every credential that had to go is gone.</p>` : stuckTable(stuck, people)}`,

@@ -33,7 +33,7 @@ async function members(needs: MemberPageNeeds, { actor, params: [slug = ""], que
 	const first = html`<tr><th scope="row">${nameOf(owner)}</th><td data-label="Role">admin (owns the realm)</td><td></td><td></td></tr>`;
 	const lines = rows.map((row) => line(slug, row, nameOf(row.user_id), mayManage ? token : undefined));
 	return {
-		...inRealm(slug, "Members"),
+		...inRealm(slug, "Members", may),
 		title: `Members of ${slug}`,
 		body: html`${table("People and their roles", ["Person", "Role", "Since", "Change"], [first, ...lines])}${more(pagination, (cursor) => address`/console/realms/${slug}/members?cursor=${cursor}`)}
 ${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm gives and changes roles.</p>`}<p><a href="/console/realms/${slug}/explain">Why somebody may or may not</a></p>${roles()}`,

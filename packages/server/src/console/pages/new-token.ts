@@ -1,11 +1,11 @@
 import { check } from "../../http/input.ts";
-import { SCOPES } from "../../policy/model.ts";
 import { listRealms, type RealmNeeds } from "../../realms/realms.ts";
 import { CreateToken } from "../../tokens/model.ts";
 import { createToken, type TokenNeeds } from "../../tokens/tokens.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
+import { scopeBoxes, scopesIn } from "./parts.ts";
 import { COLUMNS } from "./secrets.ts";
 
 /** Dependencies of the page that makes an API token. */
@@ -57,11 +57,10 @@ async function newToken(needs: NewTokenNeeds, visit: Visit): Promise<Page> {
 
 function form(token: Html, realms: readonly string[]): Html {
 	const option = (value: string, label = value) => html`<option value="${value}">${label}</option>`;
-	const scope = (one: string) => html`<label><input type="checkbox" name="${one}" value="yes"> ${one}</label>`;
 	return html`<p>A program with the token may do what you may, or the part of it that you choose here. A token never has more than you: when you lose a role, it does, too.</p>
 <form method="post" action="/console/account/token">${token}
 <label for="name">Name, to know it again</label><input id="name" name="name" type="text" required autocomplete="off">
-<fieldset><legend>It may</legend>${SCOPES.map(scope)}</fieldset>
+${scopeBoxes()}
 <label for="realm">Only in the realm</label><select id="realm" name="realm">${[option("", "any of yours"), ...realms.map((slug) => option(slug))]}</select>
 <label for="environment">Only the secrets of</label><select id="environment" name="environment">${[option("", "any environment, and all else that you may"), ...COLUMNS.map((one) => option(one))]}</select>
 <label for="days">It ends after</label><select id="days" name="days">${[...DAYS.map((days) => option(String(days), `${days} days`)), option("", "never, until somebody ends it")]}</select>
@@ -70,12 +69,11 @@ function form(token: Html, realms: readonly string[]): Html {
 
 async function create(needs: NewTokenNeeds, { actor, form, notes }: Visit): Promise<Moved> {
 	const { name = "", realm = "", environment = "", days = "" } = form;
-	const scopes = SCOPES.filter((scope) => form[scope] === "yes").join(",");
 	const life_ms = Math.min(Number(days), 3650) * DAY_MS;
 	const ends = days === "" ? null : new Date(needs.system.now().getTime() + life_ms || 0).toISOString();
 	const input = check(CreateToken, {
 		name,
-		scopes,
+		scopes: scopesIn(form),
 		realm: realm || null,
 		environment: environment || null,
 		expires_at: ends,

@@ -1,5 +1,7 @@
 import type { Pagination } from "../../pagination.ts";
+import { SCOPES } from "../../policy/model.ts";
 import { type Address, type Html, html } from "../html.ts";
+import type { Fields } from "../page.ts";
 
 /** Shows an instant to the minute, in UTC; its attribute has all of it. */
 export function time(instant: string): Html {
@@ -9,6 +11,17 @@ export function time(instant: string): Html {
 /** Offers the roles of a realm, the least first. */
 export function roleOptions(): Html[] {
 	return ["viewer", "member", "admin"].map((role) => html`<option value="${role}">${role}</option>`);
+}
+
+/** Offers the scopes of a token. */
+export function scopeBoxes(): Html {
+	const boxes = SCOPES.map((one) => html`<label><input type="checkbox" name="${one}" value="yes"> ${one}</label>`);
+	return html`<fieldset><legend>It may</legend>${boxes}</fieldset>`;
+}
+
+/** Reads the scopes that were ticked, separated by commas; none means read. */
+export function scopesIn(form: Fields): string {
+	return SCOPES.filter((scope) => form[scope] === "yes").join(",");
 }
 
 /** Makes a table; below 46 rem each row becomes a block, with the headings before its cells. */

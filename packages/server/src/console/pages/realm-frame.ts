@@ -2,7 +2,7 @@ import type { AccessNeeds } from "../../policy/authorize.ts";
 import { realmNotFound } from "../../policy/decide.ts";
 import { type Actor, type Capability, ROLES } from "../../policy/model.ts";
 import { address } from "../html.ts";
-import type { Page } from "../page.ts";
+import type { Link, Page } from "../page.ts";
 
 /** Tells what the caller may do in a realm: only that is offered. The rules decide. */
 export type May = (capability: Capability) => boolean;
@@ -15,8 +15,9 @@ export async function mayIn({ store }: AccessNeeds, actor: Actor, slug: string):
 	return (capability) => capabilities.includes(capability);
 }
 
-/** Makes what the pages of a realm share. @param current the title of the tab */
-export function inRealm(slug: string, current: string): Pick<Page, "above" | "tabs"> {
+/** Makes what the pages of a realm share. @param current the title of the tab @param may offers only the tabs that the caller may open */
+export function inRealm(slug: string, current: string, may: May = () => false): Pick<Page, "above" | "tabs"> {
+	const machines: Link[] = may("policy:manage") ? [["Machines", address`/console/realms/${slug}/machines`]] : [];
 	return {
 		above: [
 			["Realms", address`/console`],
@@ -29,6 +30,7 @@ export function inRealm(slug: string, current: string): Pick<Page, "above" | "ta
 				["Secrets", address`/console/realms/${slug}`],
 				["Leases", address`/console/realms/${slug}/leases`],
 				["Members", address`/console/realms/${slug}/members`],
+				...machines,
 				["Audit", address`/console/realms/${slug}/audit`],
 			],
 		},

@@ -46,7 +46,7 @@ async function secret(needs: SecretNeeds, visit: Visit): Promise<Page> {
 	);
 	const { slug, key, environment } = name;
 	return {
-		...inRealm(slug, "Secrets"),
+		...inRealm(slug, "Secrets", may),
 		title: `${key} in ${environment}`,
 		...(value === undefined ? {} : { refresh: SHOWN_SECONDS }),
 		body: html`${switchTo(name)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value)}

@@ -34,7 +34,7 @@ async function secrets(needs: BulkNeeds, { actor, params: [slug = ""], query }: 
 	const found = [...lines.values()].filter(({ key }) => key.toLowerCase().includes(q.toLowerCase()));
 	const now = needs.system.now().toISOString();
 	return {
-		...inRealm(slug, "Secrets"),
+		...inRealm(slug, "Secrets", may),
 		title: slug,
 		body: html`${search(slug, q)}${keys(slug, found, now, may("secrets:write"))}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}${may("secrets:write") ? adding(slug) : ""}<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`,
 		commands: [`svc secret list --realm ${slug} --env prod`, `svc diff dev prod --realm ${slug}`],

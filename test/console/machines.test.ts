@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { heading } from "../harness/browser.ts";
+import { startErrands } from "../harness/errand.ts";
+import { ok } from "../harness/expect.ts";
+import { secret } from "../harness/fixtures.ts";
+
+const errand = startErrands();
+
+/** Keys of an issuer, as it publishes them. */
+function keys(): string {
+	const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+	return JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "one", alg: "ES256", use: "sig" }] });
+}
+
+errand("somebody makes a machine with a token, and deletes it", async (desk) => {
+	const { client, page, ada, slug, told } = desk;
+	await secret(client, ada, slug, "DB_URL", "of prod", { environment: "prod" });
+	await desk.open(`/realms/${slug}`);
+	await page.getByRole("link", { name: "Machines" }).click();
+	await heading(page, `Machines of ${slug}`);
+	await page.getByLabel("Name").fill("deploy");
+	await page.getByLabel("read").check();
+	await page.getByLabel("Only the secrets of").selectOption("prod");
+	await page.getByLabel("Description").fill("<b>rolls out</b>");
+	await page.getByRole("button", { name: "Make the machine" }).click();
+	await told("The machine is made.");
+	await heading(page, "Machine deploy");
+	await page.getByText("It may: viewer, read; only secrets of prod. <b>rolls out</b>").waitFor();
+
+	const make = () => page.getByRole("button", { name: "Make the token" }).click();
+	await page.getByLabel("Name of a new token").fill("first");
+	await make();
+	await told("The token is made.");
+	const token = String(await page.locator("[data-value]").textContent()).trim();
+	const read = () => client.get<{ value: string }>(`/realms/${slug}/secrets/DB_URL?env=prod`, { token });
+	assert.equal(ok(await read()).value, "of prod");
+	await page.reload();
+	assert.equal((await page.content()).includes(token), false, "it is shown once");
+	await page.getByRole("button", { name: /^End the token/ }).click();
+	await told("The token has ended.");
+	assert.equal((await read()).status, 401);
+
+	await page.getByRole("link", { name: "Delete the machine" }).click();
+	await heading(page, "Delete the machine deploy?");
+	await page.getByRole("button", { name: "Delete the machine" }).click();
+	await told("The machine deploy is deleted.");
+	await page.getByText("None yet.").waitFor();
+});
+
+errand("somebody lets a branch of GitHub in as a machine, and not everybody", async (desk) => {
+	const { client, page, ada, slug, told } = desk;
+	ok(await client.put(`/realms/${slug}/machines/deploy`, { role: "viewer" }, { token: ada.token }));
+	await desk.open(`/realms/${slug}/machines/deploy`);
+	await page.getByRole("link", { name: "Trust GitHub Actions" }).click();
+	await heading(page, "Trust GitHub Actions");
+	const fill = (label: string, text: string) => page.getByLabel(label).fill(text);
+	await fill("Number of the repository", "2002");
+	await fill("Number of its owner", "octo");
+	await fill("Name of the branch or tag", "main");
+	await fill("The issuer's keys", keys());
+	await page.getByRole("button", { name: "Trust it" }).click();
+	await page.getByText("repository_owner_id must be a number").waitFor();
+	await page.getByRole("link", { name: /Back to the page/ }).click();
+	await fill("Number of the repository", "2002");
+	await fill("Number of its owner", "1001");
+	await fill("Name of the branch or tag", "main");
+	await fill("The issuer's keys", keys());
+	await page.getByRole("button", { name: "Trust it" }).click();
+	await told("The machine trusts GitHub Actions.");
+	const path = `/realms/${slug}/machines/deploy/trusts/github`;
+	const trust = ok(await client.get<{ claims: object; single_use: boolean }>(path, { token: ada.token }));
+	const ref = "refs/heads/main";
+	assert.deepEqual(trust.claims, { repository_id: "2002", repository_owner_id: "1001", ref, event_name: "push" });
+	await page.getByRole("button", { name: "Remove the trust github" }).click();
+	await told("The trust is removed");
+	assert.equal((await client.get(path, { token: ada.token })).status, 404);
+});
+
+errand("a trust in another issuer names exact claims, and one in Kubernetes a service account", async (desk) => {
+	const { client, page, ada, slug, told } = desk;
+	ok(await client.put(`/realms/${slug}/machines/web`, { role: "viewer" }, { token: ada.token }));
+	const claimsOf = async (name: string) =>
+		ok(await client.get<{ claims: object }>(`/realms/${slug}/machines/web/trusts/${name}`, { token: ada.token }))
+			.claims;
+	await desk.open(`/realms/${slug}/machines/web/trust?type=oidc`);
+	const fill = (label: string, text: string) => page.getByLabel(label).fill(text);
+	const trust = async () => {
+		await fill("Issuer, as", "https://idp.example.test");
+		await fill("The issuer's keys", keys());
+		await page.getByRole("button", { name: "Trust it" }).click();
+	};
+	await fill("Claims", "email=ada@example.test");
+	await trust();
+	await page.getByText("the trust is too loose").waitFor();
+	await desk.open(`/realms/${slug}/machines/web/trust?type=oidc`);
+	await fill("Claims", "sub=deploy\nteam=shop");
+	await trust();
+	await told("The machine trusts another issuer.");
+	assert.deepEqual(await claimsOf("oidc"), { sub: "deploy", team: "shop" });
+	await page.getByRole("link", { name: "Trust Kubernetes" }).click();
+	await fill("uid of the service account", "0190d1c4-6a3e-4cc1-8f0e-0d7a3f1b2c4d");
+	await trust();
+	await told("The machine trusts Kubernetes.");
+	assert.deepEqual(await claimsOf("kubernetes"), {
+		"/kubernetes.io/serviceaccount/uid": "0190d1c4-6a3e-4cc1-8f0e-0d7a3f1b2c4d",
+	});
+});
