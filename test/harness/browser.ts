@@ -50,8 +50,8 @@ export async function takeSeat(browser: Browser, { javaScriptEnabled = true, wid
 export async function signIn(page: Page, server: Server, who: Person, path = "/console"): Promise<void> {
 	await page.goto(`${server.url}${path}`);
 	await page.getByLabel("E-mail").fill(who.email);
-	await page.getByLabel("Password").fill(who.password);
-	await page.getByRole("button", { name: "Sign in" }).click();
+	await page.getByLabel("Password").first().fill(who.password);
+	await page.getByRole("button", { name: "Sign in", exact: true }).click();
 	await page.getByRole("button", { name: "Sign out" }).waitFor();
 }
 

@@ -87,7 +87,8 @@ export function createSite(needs: SiteNeeds): Pages {
 	};
 }
 
-function endpointsOf(needs: SiteNeeds): Endpoint[] {
+/** Makes every page that needs a session. */
+export function endpointsOf(needs: SiteNeeds): Endpoint[] {
 	const ofSecrets = [...secretsPages(needs), ...secretPage(needs), ...deletedPages(needs), ...comparePage(needs)];
 	const ofPeople = [...invitationPages(needs), ...explainPage(needs)];
 	const ofMachines = [...machinesPage(needs), ...machinePage(needs), ...trustPage(needs)];

@@ -51,7 +51,7 @@ function liveRow(slug: string, lease: ListedLease, now: number, people: People, 
 	const button =
 		token === undefined
 			? ""
-			: html`<form method="post" action="/console/realms/${slug}/leases">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End ${name} now">End now</button></form>`;
+			: html`<form method="post" action="/console/realms/${slug}/leases">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End now: ${name}">End now</button></form>`;
 	return html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}${role === "" ? "" : `, ${role}`}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Left">${left(Date.parse(expires_at) - now)}</td><td data-label="Ends">${time(expires_at)}</td><td>${button}</td></tr>`;
 }
 

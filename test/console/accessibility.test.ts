@@ -1,0 +1,159 @@
+/* WCAG 2.2 AA on every page: axe-core in both colour schemes, and what axe does not see. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { endpointsOf } from "../../packages/server/src/console/site.ts";
+import { heading, startBrowser, takeSeat } from "../harness/browser.ts";
+import { skipWithoutChromium } from "../harness/chromium.ts";
+import { type ConsoleWorld, PAGES, startConsoleWorld, visitAll } from "../harness/console-world.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const MAX_TABS = 80;
+const skip = { skip: skipWithoutChromium };
+
+const ends = new AsyncDisposableStack();
+let world: ConsoleWorld;
+let browser: Browser;
+
+before(async () => {
+	if (skipWithoutChromium !== false) return;
+	world = await startConsoleWorld();
+	ends.defer(world.close);
+	browser = await startBrowser();
+	ends.defer(() => browser.close());
+});
+after(() => ends.disposeAsync());
+
+test("the list of pages has every page of the server", () => {
+	const paths = PAGES.map(({ path }) => new URL(path("shop"), "https://svc.test").pathname);
+	const endpoints = endpointsOf({} as never).filter(({ method }) => method === "GET");
+	assert.ok(endpoints.length >= 8);
+	for (const { path } of endpoints)
+		assert.ok(
+			paths.some((one) => path.test(one)),
+			`no row for ${path}`,
+		);
+});
+
+/** Returns axe's findings, each with the elements that it is about. */
+function findings(page: Page): Promise<string[]> {
+	return page.evaluate<string[]>(`axe.run(document, { runOnly: ${JSON.stringify(TAGS)} }).then(({ violations }) =>
+		violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200))))`);
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+	test(`axe finds nothing on any page, ${colorScheme}`, skip, async () => {
+		const { page, complaints, close } = await takeSeat(browser);
+		await page.emulateMedia({ colorScheme });
+		const found: string[] = [];
+		await visitAll(page, world, async ({ name }) => {
+			await page.evaluate(AXE);
+			found.push(...(await findings(page)).map((finding) => `${name}: ${finding}`));
+		});
+		assert.deepEqual(found, []);
+		assert.deepEqual(complaints, []);
+		await close();
+	});
+}
+
+/** The distances of WCAG 1.4.12, as a person's own stylesheet sets them. */
+const SPACING =
+	"* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important } p { margin-bottom: 2em !important }";
+const APPLY = `{ const sheet = new CSSStyleSheet(); sheet.replaceSync(${JSON.stringify(SPACING)}); document.adoptedStyleSheets = [sheet]; }`;
+
+test("no page is wider than the window at 320 and 640 pixels, with wide text, too", skip, async () => {
+	for (const width of [320, 640]) {
+		const { page, close } = await takeSeat(browser, { width });
+		await visitAll(page, world, async ({ name }) => {
+			const wide = () => page.evaluate("document.documentElement.scrollWidth");
+			assert.equal(await wide(), width, name);
+			await page.evaluate(APPLY);
+			assert.equal(await wide(), width, `${name} with wide text`);
+		});
+		await close();
+	}
+});
+
+/** Finds controls that are smaller than 24 pixels (WCAG 2.5.8); links in text are exempt. */
+const SMALL = `[...document.querySelectorAll("button, input:not([type=hidden]), select, textarea, summary, nav a, .button")]
+	.map((one) => [one, one.getBoundingClientRect()])
+	.filter(([one, { width, height }]) => !one.hidden && (width < 24 || height < 24)).map(([one]) => one.outerHTML)`;
+
+/** Describes the focused element: what it is, and whether a person sees that it has the focus. */
+const FOCUSED = `(() => {
+	const one = document.activeElement;
+	const { outlineStyle, outlineWidth } = getComputedStyle(one);
+	const { top, bottom, left, right } = one.getBoundingClientRect();
+	const isInside = bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
+	return { tag: one.tagName, name: one.ariaLabel ?? one.labels?.[0]?.textContent ?? one.textContent,
+		isSeen: one.tagName === "BODY" || (isInside && outlineStyle !== "none" && parseFloat(outlineWidth) >= 2) };
+})()`;
+
+interface Focused {
+	readonly tag: string;
+	readonly name: string;
+	readonly isSeen: boolean;
+}
+
+test("every control is large enough, can be reached with Tab, and shows that it has the focus", skip, async () => {
+	const { page, close } = await takeSeat(browser);
+	await visitAll(page, world, async ({ name }) => {
+		assert.deepEqual(await page.evaluate(SMALL), [], name);
+		const controls = await page.evaluate<number>(
+			`document.querySelectorAll("a[href], button:not([hidden]), input:not([type=hidden]), select, textarea").length`,
+		);
+		// A reading page may begin with the focus in a field: the skip link is the first in order.
+		await page.locator(".skip").focus();
+		let reached = 1;
+		for (let tabs = 0; tabs < MAX_TABS; tabs++) {
+			await page.keyboard.press("Tab");
+			const focused = await page.evaluate<Focused>(FOCUSED);
+			if (focused.tag === "BODY") break;
+			assert.ok(focused.isSeen, `${name}: ${focused.tag} ${focused.name}`);
+			reached += 1;
+		}
+		assert.ok(reached >= Math.min(controls, MAX_TABS), `${name}: ${reached} of ${controls}`);
+	});
+	await close();
+});
+
+/** Presses Tab until the control has the focus. */
+async function tabTo(page: Page, name: RegExp): Promise<void> {
+	for (let tabs = 0; tabs < MAX_TABS; tabs++) {
+		const focused = await page.evaluate<Focused>(FOCUSED);
+		if (name.test(focused.name) && focused.tag !== "BODY") return;
+		await page.keyboard.press("Tab");
+	}
+	assert.fail(`Tab never reached ${name}`);
+}
+
+test("somebody signs in, finds a key and reveals it, by keyboard alone", skip, async () => {
+	const { page, complaints, close } = await takeSeat(browser);
+	const press = async (name: RegExp, keys = "Enter") => {
+		await tabTo(page, name);
+		await page.keyboard.press(keys);
+	};
+	await page.goto(`${world.server.url}/console`);
+	await tabTo(page, /^E-mail$/);
+	await page.keyboard.type(world.admin.email);
+	await tabTo(page, /^Password$/);
+	await page.keyboard.type(world.admin.password);
+	await page.keyboard.press("Enter");
+	await heading(page, "Realms");
+	await press(/^Skip to the page$/);
+	await press(new RegExp(`^${world.slug}$`));
+	await heading(page, world.slug);
+	await tabTo(page, /^Find a key$/);
+	await page.keyboard.type("db_url");
+	await page.keyboard.press("Enter");
+	await page.getByText("1 key, with").waitFor();
+	await press(/^payments\/DB_URL$/);
+	await heading(page, "payments/DB_URL in dev");
+	await press(/^Reveal$/);
+	await page.getByText("postgres://payments@db.dev.internal").waitFor();
+	assert.deepEqual(complaints, []);
+	await close();
+});

@@ -1,0 +1,119 @@
+import type { Page } from "playwright-core";
+import { heading, signIn } from "./browser.ts";
+import { type EngineWorld, startEngineWorld } from "./engine-world.ts";
+import { ok } from "./expect.ts";
+import { apiToken, bind, person } from "./fixtures.ts";
+import { installMemoEngines } from "./memo-engine.ts";
+
+/** A server whose pages all have something to show. */
+export interface ConsoleWorld extends EngineWorld {
+	/** Adds a secret to the realm. */
+	write(key: string, value: string, environment: string, comment?: string): Promise<void>;
+}
+
+/** A page of the console, for tests and pictures that go through all of them. */
+export interface ListedPage {
+	/** Name of its pictures. */
+	readonly name: string;
+	path(slug: string): string;
+	readonly heading: (slug: string) => string;
+	/** Makes the page show what it shows only on request. */
+	readonly prepare?: (page: Page) => Promise<void>;
+	/** Set where nobody is signed in. */
+	readonly isPublic?: boolean;
+}
+
+const KEY = "payments/DB_URL";
+const secretPath = (slug: string) => `/console/realms/${slug}/secrets/${encodeURIComponent(KEY)}?env=prod`;
+
+/** Every page. A test compares this list with the pages of the server. */
+export const PAGES: readonly ListedPage[] = [
+	{ name: "sign-in", path: () => "/console/account", heading: () => "Sign in", isPublic: true },
+	{ name: "realms", path: () => "/console", heading: () => "Realms" },
+	{ name: "secrets", path: (slug) => `/console/realms/${slug}`, heading: (slug) => slug },
+	{ name: "secret", path: secretPath, heading: () => `${KEY} in prod` },
+	{
+		name: "secret-revealed",
+		path: secretPath,
+		heading: () => `${KEY} in prod`,
+		async prepare(page) {
+			await page.getByRole("button", { name: "Reveal" }).click();
+			await page.locator("[data-value]").waitFor();
+		},
+	},
+	{
+		name: "secret-new",
+		path: (slug) => `/console/realms/${slug}/secret?key=NEW_KEY&env=dev`,
+		heading: () => "NEW_KEY in dev",
+	},
+	{ name: "leases", path: (slug) => `/console/realms/${slug}/leases`, heading: (slug) => `Leases of ${slug}` },
+	{ name: "members", path: (slug) => `/console/realms/${slug}/members`, heading: (slug) => `Members of ${slug}` },
+	{ name: "audit", path: (slug) => `/console/realms/${slug}/audit`, heading: (slug) => `Audit of ${slug}` },
+	{ name: "account", path: () => "/console/account", heading: () => "Your account" },
+	{ name: "not-found", path: () => "/console/nowhere", heading: () => "Not found" },
+];
+
+/** Starts a server with a realm, its secrets, people, leases and events, and a directory to sign in with. */
+export async function startConsoleWorld(): Promise<ConsoleWorld> {
+	const engines = await installMemoEngines(1);
+	const world = await startEngineWorld({ env: { SVC_PLUGINS_DIR: engines.folder } });
+	const { client, admin, slug } = world;
+	const { token } = admin;
+	const write: ConsoleWorld["write"] = async (key, value, environment, comment = "") => {
+		ok(await client.post(`/realms/${slug}/secrets`, { key, value, environment, comment }, { token }), 201);
+	};
+	for (const environment of ["dev", "test", "staging", "prod"]) {
+		await write(KEY, `postgres://payments@db.${environment}.internal/payments?sslmode=verify-full`, environment);
+		if (environment !== "prod") await write("mail/SMTP_PASSWORD", "one", environment);
+	}
+	await write(
+		KEY,
+		"postgres://payments@db-2.prod.internal/payments",
+		"prod",
+		"moved to the new host <script>alert(1)</script>",
+	);
+	await write("CACHE_ADDRESS", "redis://cache.internal", "dev");
+	const member = await person(client, "a-colleague-with-a-rather-long-name");
+	await bind(client, admin, slug, member, "member");
+	await apiToken(client, admin, "read,write", { realm: slug, environment: "prod" });
+	await world.configure("memo-1", { note: "a note" });
+	for (const ttl of ["20m", "90m", "5h"]) ok(await world.generate("memo-1", { role: "readonly", ttl }));
+	ok(await client.get(`/realms/${slug}/secrets/${encodeURIComponent(KEY)}?env=prod`, { token: member.token }));
+	const directory = { url: "ldap://127.0.0.1:1", user_base_dn: "ou=people,dc=test" };
+	const set = async (name: string, type: string, display_name: string, config: object) =>
+		ok(
+			await client.send("PUT", `/api/v1/auth/providers/${name}`, {
+				token,
+				raw: JSON.stringify({ type, display_name, config }),
+			}),
+		);
+	await set("tree", "ldap", "the directory", directory);
+	await set("corp", "oidc", "Corp", { issuer: "https://id.corp.test", client_id: "svc", client_secret: "s" });
+	const close = async () => {
+		await world.close();
+		await engines.remove();
+	};
+	return { ...world, write, close };
+}
+
+/** Opens a page of the list; somebody must be signed in, unless it is public. */
+export async function open(page: Page, { server, slug }: ConsoleWorld, listed: ListedPage): Promise<void> {
+	await page.goto(`${server.url}${listed.path(slug)}`);
+	await heading(page, listed.heading(slug));
+	await listed.prepare?.(page);
+}
+
+/** Goes through every page, the public ones first. */
+export async function visitAll(
+	page: Page,
+	world: ConsoleWorld,
+	look: (listed: ListedPage) => Promise<void>,
+): Promise<void> {
+	const visit = async (listed: ListedPage) => {
+		await open(page, world, listed);
+		await look(listed);
+	};
+	for (const listed of PAGES) if (listed.isPublic === true) await visit(listed);
+	await signIn(page, world.server, world.admin);
+	for (const listed of PAGES) if (listed.isPublic !== true) await visit(listed);
+}
