@@ -16,14 +16,16 @@ export interface RowKey {
 export interface RowMacs {
 	/** The key for new MACs; empty without keys. */
 	readonly active: string;
-	/** Makes a row's MAC under a key: the key's id and 32 bytes. */
-	make(table: string, values: readonly RowValue[], key?: string): Buffer;
+	/** Makes the MAC of a row's text under a key: the key's id and 32 bytes. */
+	make(text: string, key?: string): Buffer;
+	/** Returns the MAC that a row has under the active key; null without keys. */
+	usual(text: string): Buffer | null;
 	/** Makes a row's MAC under a key, and its term in the sums of that key. */
-	sign(table: string, values: readonly RowValue[], key?: string): { mac: Buffer; term: bigint };
+	sign(text: string, key?: string): { mac: Buffer; term: bigint };
 	/** Finds the key that made a row's MAC, and the row's term in its sums; undefined when it is not this row's. */
-	signed(table: string, mac: unknown, values: readonly RowValue[]): { key: string; term: bigint } | undefined;
+	signed(mac: unknown, text: string): { key: string; term: bigint } | undefined;
 	/** Tells whether a MAC is this row's. */
-	fits(table: string, mac: unknown, values: readonly RowValue[]): boolean;
+	fits(mac: unknown, text: string): boolean;
 	/** Seals a tip under a key. */
 	seal(text: string, key?: string): Buffer;
 	/** Opens a tip, and says which key sealed it; undefined when it was altered. */
@@ -34,8 +36,8 @@ export interface RowMacs {
 interface Derived {
 	id: Buffer;
 	name: string;
-	/** MAC of a row's text, in hexadecimal. */
-	mac: (text: string) => string;
+	/** MAC of a row's text, with the key's id before it. */
+	mac: (text: string) => Buffer;
 	/** Term of a row's text in the key's sums: below 2^256, and stored nowhere. */
 	term: (text: string) => bigint;
 	tip: DataKey;
@@ -43,9 +45,9 @@ interface Derived {
 
 const MAC_BYTES = 32;
 
-/** Answers remembered for each use of a key, and length of the texts that are worth it: half a megabyte in all. */
-const MAX_KNOWN = 512;
-const MAX_KNOWN_TEXT = 1024;
+/** Answers remembered for each use of a key, and length of the texts that are worth it: a megabyte at most. */
+const MAX_KNOWN = 2048;
+const MAX_KNOWN_TEXT = 512;
 
 const TIP = { label: "tip.sealed", realm_id: "", environment: "", name: "", row_id: "" };
 
@@ -63,22 +65,21 @@ export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes)
 		if (!Buffer.isBuffer(mac) || mac.length !== KEY_ID_BYTES + MAC_BYTES) return undefined;
 		const key = byId(mac);
 		// Nobody who could measure it chooses the MAC and asks often: an ordinary comparison is enough.
-		return key?.mac(text) === mac.toString("hex", KEY_ID_BYTES) ? key : undefined;
+		return key?.mac(text).equals(mac) ? key : undefined;
 	};
-	const macOf = (key: Derived, text: string) => Buffer.from(key.name + key.mac(text), "hex");
 	return {
 		active,
-		make: (table, values, name = active) => macOf(named(name), textOf(table, values)),
-		sign(table, values, name = active) {
-			const [key, text] = [named(name), textOf(table, values)];
-			return { mac: macOf(key, text), term: key.term(text) };
+		make: (text, name = active) => named(name).mac(text),
+		usual: (text) => all[0]?.mac(text) ?? null,
+		sign(text, name = active) {
+			const key = named(name);
+			return { mac: key.mac(text), term: key.term(text) };
 		},
-		signed(table, mac, values) {
-			const text = textOf(table, values);
+		signed(mac, text) {
 			const key = keyOf(mac, text);
 			return key && { key: key.name, term: key.term(text) };
 		},
-		fits: (table, mac, values) => keyOf(mac, textOf(table, values)) !== undefined,
+		fits: (mac, text) => keyOf(mac, text) !== undefined,
 		seal: (text, name = active) => sealRecord(named(name).tip, TIP, Buffer.from(text), randomBytes),
 		open(box) {
 			const id = keyIdOf(box);
@@ -96,11 +97,12 @@ function missing(): never {
 
 function derive(key: RowKey): Derived {
 	const id = Buffer.from(key.id);
-	const term = shortHmac(bytesFor(key, "term"));
+	const name = id.toString("hex");
+	const [mac, term] = [shortHmac(bytesFor(key, "mac")), shortHmac(bytesFor(key, "term"))];
 	return {
 		id,
-		name: id.toString("hex"),
-		mac: remembered(shortHmac(bytesFor(key, "mac"))),
+		name,
+		mac: remembered((text) => Buffer.from(name + mac(text), "hex")),
 		term: remembered((text) => BigInt(`0x${term(text)}`)),
 		tip: dataKey(id, bytesFor(key, "tip")),
 	};
@@ -123,15 +125,10 @@ function remembered<Answer>(answer: (text: string) => Answer): (text: string) =>
 	};
 }
 
-/** Writes a row as JSON, in which no two rows have the same text. */
-function textOf(table: string, values: readonly RowValue[]): string {
-	return JSON.stringify([table, values.map(plain)]);
-}
-
-/** Writes a value so that JSON keeps it apart from all others: for an infinite number it has null. */
-function plain(value: RowValue): unknown {
-	if (Buffer.isBuffer(value)) return [value.toString("hex")];
-	return typeof value === "number" && !Number.isFinite(value) ? [String(value)] : value;
+/** Reads the values from a row's text: JSON of the table and the values, with bytes in hexadecimal, in an array of their own. */
+export function valuesIn(text: string): RowValue[] {
+	const [, values] = JSON.parse(text) as [table: string, values: (Exclude<RowValue, Buffer> | [hex: string])[]];
+	return values.map((value) => (Array.isArray(value) ? Buffer.from(value[0], "hex") : value));
 }
 
 /** Bytes of a block of SHA-256, and of its digest. */

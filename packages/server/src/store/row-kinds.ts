@@ -7,6 +7,8 @@ export interface RowKind {
 	key: readonly string[];
 	/** Columns that its MAC covers, beside the key: all that it grants, or hides. */
 	covered: readonly string[];
+	/** Covered columns whose values are bytes. */
+	bytes?: readonly string[];
 	/** Columns that its MAC does not cover, each with the reason why it grants nothing. */
 	free: Readonly<Record<string, string>>;
 	sum: RowSum;
@@ -49,6 +51,7 @@ export const ROW_KINDS = {
 	known_source: {
 		key: ["pair"],
 		covered: ["user_id", "seen_at"],
+		bytes: ["pair"],
 		free: {},
 		sum: "access",
 		altered: "absent",
@@ -57,6 +60,7 @@ export const ROW_KINDS = {
 	reset_code: {
 		key: ["user_id"],
 		covered: ["digest", "created_by", "created_at", "expires_at"],
+		bytes: ["digest"],
 		free: {},
 		sum: "access",
 		altered: "absent",
@@ -64,6 +68,7 @@ export const ROW_KINDS = {
 	invitation: {
 		key: ["id"],
 		covered: ["email", "digest", "created_by", "expires_at"],
+		bytes: ["digest"],
 		free: { created_at: SHOWN },
 		sum: "access",
 		altered: "absent",
@@ -78,6 +83,7 @@ export const ROW_KINDS = {
 	api_token: {
 		key: ["id"],
 		covered: ["user_id", "digest", "scopes", "realm_id", "environment", "expires_at", "engines", "maker_id"],
+		bytes: ["digest"],
 		free: { name: SHOWN, prefix: SHOWN, last_used_at: SHOWN, created_at: SHOWN },
 		sum: "access",
 		altered: "absent",
@@ -106,6 +112,7 @@ export const ROW_KINDS = {
 	machine_token: {
 		key: ["id"],
 		covered: ["machine_id", "digest", "trust_id", "created_by", "created_at", "expires_at"],
+		bytes: ["digest"],
 		free: { name: SHOWN, prefix: SHOWN, last_used_at: SHOWN },
 		sum: "access",
 		altered: "absent",
@@ -123,6 +130,7 @@ export const ROW_KINDS = {
 	trust_used: {
 		key: ["digest"],
 		covered: ["realm_id", "until"],
+		bytes: ["digest"],
 		free: {},
 		sum: "access",
 		altered: "unread",
@@ -154,6 +162,7 @@ export const ROW_KINDS = {
 	sso_used: {
 		key: ["digest"],
 		covered: ["until"],
+		bytes: ["digest"],
 		free: {},
 		sum: "access",
 		altered: "unread",
@@ -162,6 +171,7 @@ export const ROW_KINDS = {
 	keyring: {
 		key: ["id"],
 		covered: ["purpose", "realm_id", "state", "created_at"],
+		bytes: ["id"],
 		free: { wrapped: SEALED },
 		sum: "access",
 		altered: "unread",

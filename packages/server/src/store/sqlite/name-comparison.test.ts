@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { createRowMacs, type RowValue } from "../../crypto/row-macs.ts";
 import { insertOf, isRow, KEY, openGuarded, sampleOf, transact } from "../../testing/guarded-rows.ts";
+import { rowTextOf } from "../../testing/row-text.ts";
 import { anEvent } from "../../testing/rows.ts";
 import { coveredColumns, type RowTable } from "../row-kinds.ts";
 import { NAMED_TABLES, namingColumns } from "../row-names.ts";
@@ -112,7 +113,7 @@ test("a row whose MAC is by a newer key is as the log says; one changed since is
 	const columns = coveredColumns("binding");
 	const renew = () => {
 		const row = attacker.prepare(`SELECT ${columns.join(", ")} FROM binding WHERE ${isRow(writer, "binding", 1)}`);
-		const mac = createRowMacs([newer], randomBytes).make("binding", row.raw().get() as RowValue[]);
+		const mac = createRowMacs([newer], randomBytes).make(rowTextOf("binding", row.raw().get() as RowValue[]));
 		attacker.prepare(`UPDATE binding SET mac = ? WHERE ${isRow(writer, "binding", 1)}`).run(mac);
 	};
 	renew();
@@ -128,7 +129,7 @@ test("a row with a newer MAC that ends or changes right after the rows were read
 	for (const table of ["keyring", "binding"] as const) {
 		const columns = coveredColumns(table);
 		const row = attacker.prepare(`SELECT ${columns.join(", ")} FROM ${table} WHERE ${isRow(writer, table, 1)}`);
-		const mac = createRowMacs([newer], randomBytes).make(table, row.raw().get() as RowValue[]);
+		const mac = createRowMacs([newer], randomBytes).make(rowTextOf(table, row.raw().get() as RowValue[]));
 		attacker.prepare(`UPDATE ${table} SET mac = ? WHERE ${isRow(writer, table, 1)}`).run(mac);
 	}
 	const { transaction } = reader;

@@ -3,11 +3,11 @@ import type { Database } from "better-sqlite3";
 import type { Comparison } from "../../audit/comparison.ts";
 import { EventMakers, type MakerFacts, type Strange } from "../../audit/event-makers.ts";
 import { type Misnamed, NamedRows } from "../../audit/named-rows.ts";
-import { createRowMacs, type RowKey, type RowMacs, type RowValue } from "../../crypto/row-macs.ts";
+import { createRowMacs, type RowKey, type RowMacs, type RowValue, valuesIn } from "../../crypto/row-macs.ts";
 import { system } from "../../system.ts";
-import { coveredColumns, type RowTable } from "../row-kinds.ts";
 import { fingerprintOf, isFingerprintBy, NAMED_TABLES, type NamedRow, naming, readNamed } from "../row-names.ts";
 import { eventsUpTo, newest } from "./log-segments.ts";
+import { rowText } from "./row-text.ts";
 
 /** Rows that are remembered at a time, about 200 B each: with more, the log is read several times. */
 const ROWS_A_PASS = 250_000;
@@ -84,15 +84,15 @@ function standingRows(
 ): Standing {
 	const standing: Standing = { fingerprints: new Map(), others: new Map() };
 	const names = keys.map(nameOfKey);
-	for (const { table, name, mac, values } of rowsOf(db)) {
+	for (const { name, mac, text } of rowsOf(db)) {
 		if (!isMine(name)) continue;
-		const maker = macs.signed(table, mac, values)?.key;
+		const maker = macs.signed(mac, text)?.key;
 		standing.fingerprints.set(name, maker === undefined ? undefined : fingerprintOf(mac as Buffer));
 		const others = maker === undefined ? [] : names.filter((key) => key !== maker);
 		if (others.length > 0)
 			standing.others.set(
 				name,
-				others.map((key) => fingerprintOf(macs.make(table, values, key))),
+				others.map((key) => fingerprintOf(macs.make(text, key))),
 			);
 	}
 	return standing;
@@ -100,19 +100,18 @@ function standingRows(
 
 /** A row of a table that the log names. */
 interface StoredRow {
-	table: RowTable;
 	name: string;
 	mac: RowValue;
-	/** Of the columns that the MAC covers. */
-	values: RowValue[];
+	/** The text that the MAC covers. */
+	text: string;
 }
 
 function* rowsOf(db: Database): Generator<StoredRow> {
 	for (const table of NAMED_TABLES) {
 		const nameOf = naming(table);
-		const rows = db.prepare(`SELECT mac, ${coveredColumns(table).join(", ")} FROM main.${table}`).raw();
-		for (const [mac = null, ...values] of rows.iterate() as IterableIterator<RowValue[]>)
-			yield { table, name: nameOf(values), mac, values };
+		const rows = db.prepare(`SELECT mac, ${rowText(table)} FROM main.${table}`).raw();
+		for (const [mac, text] of rows.iterate() as IterableIterator<[mac: RowValue, text: string]>)
+			yield { name: nameOf(valuesIn(text)), mac, text };
 	}
 }
 

@@ -1,8 +1,9 @@
 import type { Database } from "better-sqlite3";
-import type { RowMacs, RowValue } from "../../crypto/row-macs.ts";
+import { type RowMacs, type RowValue, valuesIn } from "../../crypto/row-macs.ts";
 import { AppError } from "../../errors.ts";
 import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
 import { NAMED_TABLES, naming } from "../row-names.ts";
+import { rowText } from "./row-text.ts";
 
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
@@ -52,41 +53,38 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, 
 	const count = (table: RowTable, key: string, term: bigint) => {
 		state = { ...state, sums: added(state.sums, key, kindOf(table).sum, term) };
 	};
-	const sign = (table: RowTable, values: readonly RowValue[]) => {
-		const { mac, term } = macs().sign(table, values, state.active);
+	const sign = (table: RowTable, text: string) => {
+		const { mac, term } = macs().sign(text, state.active);
 		count(table, state.active, term);
 		return mac;
 	};
-	const enter = (table: RowTable, values: readonly RowValue[]) => {
-		state = { ...state, active: keyIn(table, values) ?? state.active };
-		const mac = sign(table, values);
-		tell(table, values, mac);
+	const enter = (table: RowTable, text: string) => {
+		const key = keyIn(table, text);
+		if (key !== undefined) state = { ...state, active: key };
+		const mac = sign(table, text);
+		tell(table, text, mac);
 		return mac;
 	};
-	const leave = (table: RowTable, mac: RowValue, values: readonly RowValue[]) => {
-		const found = macs().signed(table, mac, values);
+	const leave = (table: RowTable, mac: RowValue, text: string) => {
+		const found = macs().signed(mac, text);
 		if (found !== undefined) count(table, found.key, -found.term);
 		return found !== undefined;
 	};
-	const define = (name: string, run: (table: RowTable, ...values: RowValue[]) => Buffer | null) =>
-		db.function(name, { varargs: true, directOnly: true }, (table, ...values) =>
-			isStopped ? null : run(table as RowTable, ...(values as RowValue[])),
-		);
-	define("row_entered", (table, ...values) => enter(table, values));
-	define("row_left", (table, mac = null, ...values) => {
-		leave(table, mac, values);
-		tell(table, values, undefined);
+	define(db, "row_entered", (table, text) => (isStopped ? null : enter(table as RowTable, text as string)));
+	define(db, "row_left", (table, mac, text) => {
+		if (isStopped) return null;
+		leave(table as RowTable, mac, text as string);
+		tell(table as RowTable, text as string, undefined);
 		return null;
 	});
-	define("row_changed", (table, mac = null, ...values) => {
-		const half = values.length / 2;
-		return leave(table, mac, values.slice(0, half)) ? enter(table, values.slice(half)) : null;
+	define(db, "row_changed", (table, mac, before, text) => {
+		if (isStopped || !leave(table as RowTable, mac, before as string)) return null;
+		return enter(table as RowTable, text as string);
 	});
 	// Its caller, not a trigger, uses it: what is there already stays when no row gets a MAC.
-	db.function("row_renewed", { varargs: true, directOnly: true }, (name, mac, ...values) => {
-		const [table, row] = [name as RowTable, values as RowValue[]];
-		return isStopped || !leave(table, mac as RowValue, row) ? mac : sign(table, row);
-	});
+	define(db, "row_renewed", (table, mac, text) =>
+		isStopped || !leave(table as RowTable, mac, text as string) ? mac : sign(table as RowTable, text as string),
+	);
 	db.function("row_key_counts", { directOnly: true }, (key) => {
 		const { access, content } = state.sums.get(key as string) ?? NO_SUMS;
 		return access === 0n && content === 0n ? 0 : 1;
@@ -103,12 +101,17 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, 
 	};
 }
 
+/** Makes a function of SQL that no trigger or view of the file can call. */
+function define(db: Database, name: string, run: (...values: RowValue[]) => unknown): void {
+	db.function(name, { directOnly: true }, run as (...values: unknown[]) => unknown);
+}
+
 /** Makes the function that tells of changes of rows that the log names. */
 function telling(onChange: OnChange) {
 	const names = new Map(NAMED_TABLES.map((table) => [table, naming(table)]));
-	return (table: RowTable, values: readonly RowValue[], mac: Buffer | undefined) => {
+	return (table: RowTable, text: string, mac: Buffer | undefined) => {
 		const name = names.get(table);
-		if (name !== undefined) onChange(name(values), mac);
+		if (name !== undefined) onChange(name(valuesIn(text)), mac);
 	};
 }
 
@@ -118,8 +121,9 @@ function added(sums: KeySums, key: string, sum: RowSum, term: bigint): KeySums {
 }
 
 /** Names the key for rows that a row of the keyring makes the active one; undefined for any other row. */
-function keyIn(table: RowTable, values: readonly RowValue[]): string | undefined {
+function keyIn(table: RowTable, text: string): string | undefined {
 	if (table !== "keyring") return undefined;
+	const values = valuesIn(text);
 	const at = (column: string) => values[coveredColumns("keyring").indexOf(column)];
 	const id = at("id");
 	return at("purpose") === "rows" && at("state") === "active" && Buffer.isBuffer(id) ? id.toString("hex") : undefined;
@@ -127,26 +131,26 @@ function keyIn(table: RowTable, values: readonly RowValue[]): string | undefined
 
 function triggersOf(table: RowTable): string {
 	const columns = coveredColumns(table);
-	const values = (row: "OLD" | "NEW") => columns.map((name) => `${row}.${name}`).join(", ");
 	const isRow = kindOf(table)
 		.key.map((name) => `${name} = NEW.${name}`)
 		.join(" AND ");
 	return `
 CREATE TEMP TRIGGER ${table}_entered AFTER INSERT ON main.${table} BEGIN
-  UPDATE ${table} SET mac = row_entered('${table}', ${values("NEW")}) WHERE ${isRow};
+  UPDATE ${table} SET mac = row_entered('${table}', ${rowText(table)}) WHERE ${isRow};
 END;
 CREATE TEMP TRIGGER ${table}_changed AFTER UPDATE OF ${columns.join(", ")} ON main.${table} BEGIN
-  UPDATE ${table} SET mac = row_changed('${table}', OLD.mac, ${values("OLD")}, ${values("NEW")}) WHERE ${isRow};
+  UPDATE ${table} SET mac = row_changed('${table}', OLD.mac, ${rowText(table, "OLD.")}, ${rowText(table)}) WHERE ${isRow};
 END;
 CREATE TEMP TRIGGER ${table}_left AFTER DELETE ON main.${table} BEGIN
-  SELECT row_left('${table}', OLD.mac, ${values("OLD")});
+  SELECT row_left('${table}', OLD.mac, ${rowText(table, "OLD.")});
 END;`;
 }
 
 /** Makes a connection's views of the rows that reads may believe: each leaves out, or refuses, rows whose MAC is wrong. */
-export function guardReads(db: Database, macs: () => Pick<RowMacs, "fits">): void {
-	db.function("row_fits", { varargs: true, directOnly: true }, (table, mac, ...values) => {
-		if (macs().fits(table as string, mac, values as RowValue[])) return 1;
+export function guardReads(db: Database, macs: () => Pick<RowMacs, "fits" | "usual">): void {
+	define(db, "row_mac", (text) => macs().usual(text as string));
+	define(db, "row_fits", (table, mac, text) => {
+		if (macs().fits(mac, text as string)) return 1;
 		if (kindOf(table as RowTable).altered === "refused") throw rowAltered();
 		return 0;
 	});
@@ -162,9 +166,13 @@ export function noKeys(): never {
 	throw new Error("the store has no keys for its rows yet");
 }
 
-/** Condition that a row of a table fits its MAC, as SQL for a connection whose reads are guarded. */
+/**
+ * Condition that a row of a table fits its MAC, as SQL for a connection whose reads are guarded. SQLite compares the MAC of the active key by itself:
+ * handing over one text, and no bytes, takes a fifth of the time.
+ */
 export function fits(table: RowTable): string {
-	return `row_fits('${table}', mac, ${coveredColumns(table).join(", ")})`;
+	const text = rowText(table);
+	return `iif(mac = row_mac(${text}), 1, row_fits('${table}', mac, ${text}))`;
 }
 
 function viewOf(table: RowTable): string {
@@ -197,9 +205,9 @@ export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): Su
 	for (const table of TABLES) {
 		const { sum } = kindOf(table);
 		if (!which.includes(sum)) continue;
-		const rows = db.prepare(`SELECT mac, ${coveredColumns(table).join(", ")} FROM main.${table}`).raw();
-		for (const [mac, ...values] of rows.iterate() as IterableIterator<RowValue[]>) {
-			const found = macs.signed(table, mac, values);
+		const rows = db.prepare(`SELECT mac, ${rowText(table)} FROM main.${table}`).raw();
+		for (const [mac, text] of rows.iterate() as IterableIterator<[mac: RowValue, text: string]>) {
+			const found = macs.signed(mac, text);
 			if (found === undefined) {
 				unfit.add(table);
 				continue;
@@ -220,8 +228,5 @@ function isIndexed(db: Database, table: RowTable): boolean {
 
 /** Gives every row its MAC, whatever it had: for a new database, and for one that somebody has chosen to believe. */
 export function blessAll(db: Database): void {
-	for (const table of TABLES) {
-		const values = coveredColumns(table).join(", ");
-		db.exec(`UPDATE main.${table} SET mac = row_entered('${table}', ${values})`);
-	}
+	for (const table of TABLES) db.exec(`UPDATE main.${table} SET mac = row_entered('${table}', ${rowText(table)})`);
 }

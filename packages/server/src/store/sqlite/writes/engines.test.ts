@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { createRowMacs } from "../../../crypto/row-macs.ts";
+import { rowTextOf } from "../../../testing/row-text.ts";
 import { aConfig, anEvent, doomed, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore, ROW_KEY } from "../../../testing/store.ts";
@@ -18,7 +19,7 @@ test("a realm stays a former realm until a configuration names others, unless th
 	const macs = createRowMacs([ROW_KEY], randomBytes);
 	const [engine, sharing] = ["engine", "engine-with-a-part"];
 	for (const type of [engine, sharing])
-		for (const { id } of [kept, dropped]) insert.run(type, id, macs.make("engine_former_realm", [type, id]));
+		for (const { id } of [kept, dropped]) insert.run(type, id, macs.make(rowTextOf("engine_former_realm", [type, id])));
 	db.close();
 	const former = async () => (await engines.formerRealms()).map(({ engine: type, realm_id }) => [type, realm_id]);
 	assert.equal(await engines.isFormer(engine, kept.id), true);

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { RowValue } from "../../../crypto/row-macs.ts";
-import { coveredColumns, ROW_KINDS, type RowTable } from "../../row-kinds.ts";
+import { ROW_KINDS, type RowTable } from "../../row-kinds.ts";
+import { rowText } from "../row-text.ts";
 import { createStatements } from "../statements.ts";
 
 /** Rows of one step, which takes 5 ms. */
@@ -49,7 +50,7 @@ function pageOf(table: RowTable, isAfter: boolean): string {
 
 function updateOf(table: RowTable): string {
 	const isRow = ROW_KINDS[table].key.map((column) => `${column} = ?`).join(" AND ");
-	return `UPDATE main.${table} SET mac = row_renewed('${table}', mac, ${coveredColumns(table).join(", ")}) WHERE ${isRow}`;
+	return `UPDATE main.${table} SET mac = row_renewed('${table}', mac, ${rowText(table)}) WHERE ${isRow}`;
 }
 
 function startOf(table: RowTable | undefined): string {
