@@ -21,6 +21,7 @@ import {
 import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
 import type { User } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
+import { newKey } from "../peers/issuer.ts";
 
 interface Revoked {
 	readonly sessions: number;
@@ -167,33 +168,45 @@ test("what a leaving user made for others is listed and ended in one request, wi
 	const [made, kept] = [await machine(client, leaver, shop), await machine(client, owner, shop)];
 	const ofMade = await machineToken(client, leaver, shop, made.name);
 	const ofKept = await machineToken(client, leaver, shop, kept.name);
+	const { jwk } = newKey("ES256", "own");
+	const trust = {
+		issuer: "https://id.example.com",
+		audience: "svc-shop",
+		claims: { sub: "ci" },
+		jwks: { keys: [jwk] },
+	};
+	const path = `/realms/${shop}/machines/${kept.name}/trusts`;
+	ok(await client.put(`${path}/theirs`, trust, { token: leaver.token }));
+	ok(await client.put(`${path}/owners`, trust, { token: owner.token }));
 	const { email } = await invitation(client, leaver, { bindings: [{ realm: shop, role: "viewer" }] });
 	const as = { token: root.token };
-	type Made = Record<"machines" | "machine_tokens" | "invitations", Record<string, string>[]>;
+	type Made = Record<"machines" | "machine_tokens" | "trusts" | "invitations", Record<string, string>[]>;
 	const look = async () => ok(await client.get<Made>(`/users/${leaver.id}/made`, as));
 	const found = await look();
 	assert.deepEqual(
 		[found.machines[0]?.name, found.machine_tokens.map(({ id }) => id), found.invitations[0]?.email],
 		[made.name, [ofKept.id, ofMade.id], email],
 	);
+	assert.partialDeepStrictEqual(found.trusts, [{ machine: `${shop}/${kept.name}`, name: "theirs", type: "oidc" }]);
 	refused(await client.get(`/users/${leaver.id}/made`, { token: owner.token }), 403, "forbidden");
 	const with_made = true;
 	refused(await client.post("/revoke", { with_made, realm: shop }, as), 400, "validation_failed");
 	refused(await client.post("/revoke", { with_made, user_id: leaver.id, realm: shop }, as), 400, "validation_failed");
-	const kinds = ["machines", "machine_tokens", "invitations"] as const;
+	const kinds = ["machines", "machine_tokens", "trusts", "invitations"] as const;
 	const usual = ok(await client.post<Record<string, number>>("/revoke", { user_id: leaver.id }, as));
 	assert.deepEqual(
 		kinds.map((kind) => usual[kind]),
-		[undefined, undefined, undefined],
+		[undefined, undefined, undefined, undefined],
 	);
 	const counts = ok(await client.post<Record<string, number>>("/revoke", { user_id: leaver.id, with_made }, as));
 	assert.deepEqual(
 		kinds.map((kind) => counts[kind]),
-		[1, 2, 1],
+		[1, 2, 1, 1],
 	);
-	assert.deepEqual(await look(), { machines: [], machine_tokens: [], invitations: [] });
+	assert.deepEqual(await look(), { machines: [], machine_tokens: [], trusts: [], invitations: [], identities: [] });
 	for (const { token } of [ofMade, ofKept]) refused(await client.get("/auth/whoami", { token }), 401);
-	ok(await client.get(`/realms/${shop}/machines/${kept.name}`, { token: owner.token }));
+	refused(await client.get(`${path}/theirs`, { token: owner.token }), 404, "not_found");
+	ok(await client.get(`${path}/owners`, { token: owner.token }));
 	const [told] = await events(client, owner, `realm=${shop}&type=access.revoked`);
 	assert.deepEqual([told?.data.user_id, told?.data.with_made], [leaver.id, true]);
 	const verified = ok(await client.get<{ status: string; differences?: unknown[] }>("/audit/verify", as));

@@ -131,6 +131,9 @@ test("without a password it takes a sign-in of just now, and the identity that m
 	refused(await unlink(first?.id ?? "", token), 409, "conflict");
 	ok(await link(second, token));
 	assert.equal((await linkedWith(token)).length, 2);
+	const made = await client.get<{ identities: Identity[] }>(`/users/${user.id}/made`, { token: root.token });
+	const lately = ok(made).identities.map(({ provider }) => provider);
+	assert.deepEqual(lately, [second], "what the revocation removes is listed before");
 	assert.equal(await revoke(user.id), 1);
 	assert.notEqual((await signIn(second)).status, 200);
 	assert.equal(ok(await signIn(corp)).user.id, user.id);

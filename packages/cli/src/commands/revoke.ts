@@ -23,12 +23,15 @@ export function addRevokeCommand(program: Command, io: Io): void {
 		usage: "revoke",
 		summary: "revoke everything that a user holds, or that is for a realm, in one act with one event",
 		details:
-			"Only for the instance's administrators. For a user: sessions, API tokens, credentials of engines, and identities that were linked with the account in the last 30 days, except the one that the account was created for. For a realm: the API tokens limited to it, those of its machines, and its credentials. With both: what they have in common, and no machine's token. Sessions and tokens end immediately, credentials as soon as they can be removed. The session or token that you use stays. What the user made for others to use in the last 30 days - machines, tokens of machines, invitations - is shown and stays, unless you give --with-made. To keep the user out, disable the account: `svc users disable`.",
+			"Only for the instance's administrators. For a user: sessions, API tokens, credentials of engines, and identities that were linked with the account in the last 30 days, except the one that the account was created for. For a realm: the API tokens limited to it, those of its machines, and its credentials. With both: what they have in common, and no machine's token. Sessions and tokens end immediately, credentials as soon as they can be removed. The session or token that you use stays. What the user made for others to use in the last 30 days - machines, tokens and trusts of machines, invitations - is shown and stays, unless you give --with-made. To keep the user out, disable the account: `svc users disable`.",
 		options: [
 			option("--user <user>", "id or e-mail"),
 			option("--realm <slug>", "realm; SVC_REALM and .svc.toml are ignored here"),
 			option("--keep-links", "leave identities linked"),
-			option("--with-made", "end also the machines, tokens of machines and invitations of the last 30 days"),
+			option(
+				"--with-made",
+				"end also the machines, tokens and trusts of machines, and invitations of the last 30 days",
+			),
 			option("--yes", "do not ask"),
 		],
 		examples: [
@@ -49,8 +52,7 @@ async function revoke(context: Context<RevokeOptions>): Promise<void> {
 	const { withMade = false } = context.options;
 	if (withMade && (account === undefined || realm !== undefined))
 		throw new Failure("usage", "--with-made needs --user, and no --realm");
-	const made = account === undefined || realm !== undefined ? [] : await listMade(client, account);
-	await tellMade(context, made, withMade);
+	if (account !== undefined && realm === undefined) await tellMade(context, client, account);
 	const holder = account === undefined ? "" : ` that ${text(account, "email")} holds`;
 	const where = realm === undefined ? "" : `${account === undefined ? " for" : " in"} the realm ${realm}`;
 	const question = visible(`Revoke everything${holder}${where}?`);
@@ -68,6 +70,7 @@ async function revoke(context: Context<RevokeOptions>): Promise<void> {
 			? [
 					`machines deleted: ${count(answer, "machines")}`,
 					`tokens of machines ended: ${count(answer, "machine_tokens")}`,
+					`trusts removed: ${count(answer, "trusts")}`,
 					`invitations ended: ${count(answer, "invitations")}`,
 				]
 			: []),
@@ -79,19 +82,28 @@ async function revoke(context: Context<RevokeOptions>): Promise<void> {
 		await note(context, `to keep them out: \`svc users disable ${visible(text(account, "email"))}\``);
 }
 
-/** Names what a user made for others to use in the last 30 days. */
-async function listMade(client: Client, account: Answer): Promise<string[]> {
+/** Names what a user made for others to use in the last 30 days, and the identities that were linked with the account. */
+async function tellMade(context: Context<RevokeOptions>, client: Client, account: Answer): Promise<void> {
 	const made = await send(client, { method: "GET", path: path`users/${text(account, "id")}/made` });
-	return [
+	const lines = [
 		...rows(made, "machines").map((one) => `machine ${text(one, "realm")}/${text(one, "name")}`),
 		...rows(made, "machine_tokens").map((one) => `token ${text(one, "prefix")}… of machine ${text(one, "machine")}`),
+		...rows(made, "trusts").map((one) => `trust ${text(one, "name")} of machine ${text(one, "machine")}`),
 		...rows(made, "invitations").map((one) => `invitation of ${text(one, "email")}`),
 	];
+	const links = rows(made, "identities").map((one) => `${text(one, "provider")}: ${text(one, "subject")}`);
+	const { withMade, keepLinks } = context.options;
+	const what = withMade === true ? "this ends, too" : "this stays, unless you give --with-made";
+	await tell(context, `made in the last 30 days; ${what}:`, lines);
+	await tell(
+		context,
+		`identities linked in the last 30 days; they ${keepLinks === true ? "stay" : "end, too"}:`,
+		links,
+	);
 }
 
-async function tellMade(context: Context, made: readonly string[], isEnding: boolean): Promise<void> {
-	if (made.length === 0) return;
-	const what = isEnding ? "this ends, too" : "this stays, unless you give --with-made";
-	await note(context, visible(`made in the last 30 days; ${what}:`));
-	for (const line of made) await note(context, visible(`  ${line}`));
+async function tell(context: Context, title: string, lines: readonly string[]): Promise<void> {
+	if (lines.length === 0) return;
+	await note(context, visible(title));
+	for (const line of lines) await note(context, visible(`  ${line}`));
 }

@@ -12,12 +12,14 @@ const ADA = {
 
 const REVOKED = {
 	...{ sessions: 2, tokens: 1, leases: 3, identities: 4 },
-	...{ machines: 5, machine_tokens: 6, invitations: 7 },
+	...{ machines: 5, machine_tokens: 6, trusts: 8, invitations: 7 },
 };
 const MADE = {
 	machines: [{ realm: "shop", name: "deploy" }],
 	machine_tokens: [{ machine: "shop/deploy", prefix: "svc_aaaa" }],
+	trusts: [{ machine: "shop/deploy", name: "github" }],
 	invitations: [{ email: "bob@example.com" }],
+	identities: [{ provider: "corp", subject: "s-1" }],
 };
 
 const start = (user: object = ADA) =>
@@ -129,17 +131,28 @@ test("what somebody holds is revoked once that was confirmed, and each kind is c
 test("revoke lists what a user made for others, and --with-made ends it", async () => {
 	await using server = await start({ ...ADA, disabled: true });
 	const revoke = ["revoke", "--user", "ada@example.com"];
-	const listed = "  machine shop/deploy\n  token svc_aaaa… of machine shop/deploy\n  invitation of bob@example.com\n";
+	const listed =
+		"  machine shop/deploy\n  token svc_aaaa… of machine shop/deploy\n  trust github of machine shop/deploy\n  invitation of bob@example.com\n";
+	const linked = (what: string) => `identities linked in the last 30 days; they ${what}:\n  corp: s-1\n`;
 	const kept = await run([...revoke, "--yes"], { env: server.env });
-	assert.ok(kept.stderr.startsWith(`made in the last 30 days; this stays, unless you give --with-made:\n${listed}`));
+	assert.ok(
+		kept.stderr.startsWith(
+			`made in the last 30 days; this stays, unless you give --with-made:\n${listed}${linked("end, too")}`,
+		),
+	);
 	const ended = await run([...revoke, "--with-made", "--yes"], { env: server.env });
-	assert.ok(ended.stderr.startsWith(`made in the last 30 days; this ends, too:\n${listed}`));
-	assert.match(ended.stdout, /\nmachines deleted: 5\ntokens of machines ended: 6\ninvitations ended: 7\n$/);
+	assert.ok(ended.stderr.startsWith(`made in the last 30 days; this ends, too:\n${listed}${linked("end, too")}`));
+	const keeping = await run([...revoke, "--keep-links", "--yes"], { env: server.env });
+	assert.ok(keeping.stderr.includes(linked("stay")));
+	assert.match(
+		ended.stdout,
+		/\nmachines deleted: 5\ntokens of machines ended: 6\ntrusts removed: 8\ninvitations ended: 7\n$/,
+	);
 	for (const more of [["--realm", "shop"], []])
 		assert.equal((await run(["revoke", "--with-made", ...more, "--yes"], { env: server.env })).code, 2);
 	assert.deepEqual(
 		posted(server).map(([, body]) => body),
-		[{ user_id: "u1" }, { user_id: "u1", with_made: true }],
+		[{ user_id: "u1" }, { user_id: "u1", with_made: true }, { user_id: "u1", keep_links: true }],
 	);
 });
 

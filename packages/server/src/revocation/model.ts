@@ -28,6 +28,8 @@ export interface Made {
 	machines: { realm: string; name: string; role: string; created_at: string }[];
 	/** Tokens of machines, including those of the machines above. */
 	machine_tokens: { id: string; machine: string; prefix: string; created_at: string; expires_at: string }[];
+	/** Trusts that the user added, and those of the machines above. */
+	trusts: { id: string; machine: string; name: string; type: string; created_at: string }[];
 	/** Open ones. */
 	invitations: { id: string; email: string; created_at: string; expires_at: string }[];
 }
@@ -40,7 +42,7 @@ export interface Revocation {
 	keep: string;
 	/** Removes links made after this instant, except for the one that made the account; ISO 8601 UTC. */
 	links_since: string | undefined;
-	/** Ends what the user made after this instant: machines, their tokens, invitations; ISO 8601 UTC. */
+	/** Ends what the user made after this instant: machines, their tokens and trusts, invitations; ISO 8601 UTC. */
 	made_since?: string | undefined;
 	/** Time when the credentials become due, in milliseconds of the lease clock. */
 	now_ms: number;
@@ -54,10 +56,12 @@ export interface Revoked {
 	leases: number;
 	/** Links of identities, with which somebody else could have signed in. */
 	identities: number;
-	/** Machines that the user made; this count and the next two only where those end, too. */
+	/** Machines that the user made; this count and the next three only where those end, too. */
 	machines?: number;
-	/** Tokens of machines that the user made, those of the ended machines included. */
+	/** Tokens of machines that the user made, those of the ended machines and trusts included. */
 	machine_tokens?: number;
+	/** Trusts that the user added, those of the ended machines included. */
+	trusts?: number;
 	invitations?: number;
 }
 

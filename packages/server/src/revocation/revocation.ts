@@ -7,6 +7,7 @@ import { type RefusalNeeds, requireInstanceAdmin } from "../policy/authorize.ts"
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
+import type { Identity, SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import { type Made, RECENTLY_MADE_MS, type RevocationStore, type Revoked } from "./model.ts";
 
@@ -16,6 +17,7 @@ export interface RevocationNeeds extends RefusalNeeds {
 		accounts: Pick<AccountStore, "byId">;
 		realms: Pick<RealmStore, "access">;
 		revocations: RevocationStore;
+		sso: Pick<SsoStore, "identitiesOf">;
 	};
 	system: System;
 	clock: Pick<LeaseClock, "now">;
@@ -39,19 +41,32 @@ async function requireUser({ store }: RevocationNeeds, user_id: string): Promise
 		throw new AppError("not_found", "user not found: `svc users list` shows the accounts");
 }
 
-/** Shows what a user made for others to use in the last 30 days, and still stands. @throws AppError forbidden, insufficient_scope, not_found. Design: §15 */
-export async function listMade(needs: RevocationNeeds, actor: Actor, user_id: string): Promise<Made> {
+/**
+ * Shows what a user made for others to use in the last 30 days, and still stands; and the identities linked with the account in that time, which a
+ * revocation removes.
+ * @throws AppError forbidden, insufficient_scope, not_found
+ * Design: §15
+ */
+export async function listMade(
+	needs: RevocationNeeds,
+	actor: Actor,
+	user_id: string,
+): Promise<Made & { identities: Identity[] }> {
 	await requireInstanceAdmin(needs, actor, "read");
 	await requireUser(needs, user_id);
 	const now = needs.system.now();
-	return needs.store.revocations.made(user_id, sinceOf(now), now.toISOString());
+	const since = sinceOf(now);
+	const made = await needs.store.revocations.made(user_id, since, now.toISOString());
+	const identities = await needs.store.sso.identitiesOf(user_id);
+	return { ...made, identities: identities.filter((one) => !one.made_account && one.created_at > since) };
 }
 
 /**
  * Revokes immediately what a user holds: sessions, API tokens, credentials of engines, and identities linked in the last 30 days, except for the
  * one that made the account: an intruder may have linked their own. For a realm: the API tokens that are limited to it, and its credentials;
  * sessions belong to no realm. For both: what they have in common. The session or token of the request stays, so that you are not locked out when
- * you revoke yourself in an emergency. With what a user made, the machines, their tokens and the invitations of the last 30 days end, too. It disables nobody: anybody who knows a password can sign in again.
+ * you revoke yourself in an emergency. With what a user made, the machines, their tokens and trusts, and the
+ * invitations of the last 30 days end, too. It disables nobody: anybody who knows a password can sign in again.
  * @throws AppError forbidden, insufficient_scope, validation_failed, not_found (user or realm)
  * Design: §6, §9
  */

@@ -13,6 +13,7 @@ import {
 	anInvitation,
 	aSession,
 	aToken,
+	aTrust,
 	MADE_AT,
 	newId,
 } from "../../testing/rows.ts";
@@ -122,6 +123,17 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		const token = aMachineToken(other.id, { created_by: user_id, created_at });
 		for (const one of [token, aMachineToken(own.id, { created_by: owner, created_at }), aMachineToken(other.id)])
 			assert.equal(await store.machines.addToken(one, anEvent()), "done");
+		const trusts = [
+			aTrust(other.id, { created_by: user_id, created_at }),
+			aTrust(own.id, { created_by: owner, created_at }),
+			aTrust(other.id, { created_by: owner, created_at }),
+			aTrust(other.id, { created_by: user_id, created_at: old }),
+		];
+		for (const trust of trusts) await store.trusts.set(trust, anEvent());
+		const given = trusts.map(({ id: trust_id, machine_id }) =>
+			aMachineToken(machine_id, { trust_id, created_by: "", created_at }),
+		);
+		for (const token of given) await store.machines.addToken(token, anEvent());
 		const invitation = anInvitation(user_id);
 		await store.invitations.make(invitation, anEvent());
 		const made = await store.revocations.made(user_id, since, MADE_AT);
@@ -129,15 +141,19 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 			[
 				made.machines.map(({ name }) => name),
 				made.machine_tokens.map(({ id }) => id),
+				new Set(made.trusts.map(({ id }) => id)),
 				made.invitations.map(({ id }) => id),
 			],
-			[[own.name], [token.id], [invitation.id]],
+			[[own.name], [token.id], new Set([trusts[0]?.id, trusts[1]?.id]), [invitation.id]],
 		);
 		assert.equal(made.machine_tokens[0]?.machine, `${realms[1].slug}/${other.name}`);
 		assert.equal((await revoke({ user_id })).machines, undefined);
 		const start = await countEvents(store);
-		const { machines: ended, machine_tokens, invitations } = await revoke({ user_id, made_since: since });
-		assert.deepEqual([ended, machine_tokens, invitations], [1, 2, 1]);
+		const ended = await revoke({ user_id, made_since: since });
+		const { machines: deleted, machine_tokens, trusts: removed, invitations } = ended;
+		assert.deepEqual([deleted, machine_tokens, removed, invitations], [1, 4, 2, 1]);
+		const kept = (await store.machines.tokens(other.id, "", 10)).flatMap(({ trust_id }) => trust_id ?? []);
+		assert.deepEqual(new Set(kept), new Set([trusts[2]?.id, trusts[3]?.id]));
 		const left = await Promise.all(machines.map(({ id }) => store.machines.byId(id)));
 		assert.deepEqual(
 			left.map((machine) => machine?.id),
@@ -146,7 +162,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		const told = await eventsAfter(store, start, [realms[0].id, realms[1].id]);
 		assert.equal(told.filter(([type]) => type === "access.revoked").length, 3);
 		assert.deepEqual(await store.revocations.made(user_id, since, MADE_AT), {
-			...{ machines: [], machine_tokens: [], invitations: [] },
+			...{ machines: [], machine_tokens: [], trusts: [], invitations: [] },
 		});
 	});
 

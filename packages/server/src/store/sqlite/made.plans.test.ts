@@ -22,7 +22,7 @@ test("what a user made is looked up by the maker's indexes", () => {
 			.map(({ detail }) => detail)
 			.join("; "),
 	);
-	const indexes = [/machine_by_maker/, /machine_token_by_maker/, /invitation_by_maker/];
+	const indexes = [/machine_by_maker/, /machine_token_by_maker/, /trust_by_maker/, /invitation_by_maker/];
 	for (const [at, index] of indexes.entries()) {
 		assert.match(plans[at] ?? "", index);
 		assert.doesNotMatch(plans[at] ?? "", /SCAN /);

@@ -50,11 +50,12 @@ export function revocationWrites(db: Database, append: Append) {
 /** Realms whose logs tell that something which a user made has ended. */
 const MAX_TOLD_REALMS = 1000;
 
-/** Selects the realms of machines, of machines' tokens and of invitations that a user made since. */
+/** Selects the realms of machines, of machines' tokens and trusts, and of invitations that a user made since. */
 const REALMS_OF_MADE =
 	"SELECT id, slug FROM realm WHERE deleted_at IS NULL AND id IN (" +
 	"SELECT realm_id FROM machine WHERE created_by = @user_id AND created_at > @since UNION " +
 	"SELECT realm_id FROM machine WHERE id IN (SELECT machine_id FROM machine_token WHERE created_by = @user_id AND created_at > @since) UNION " +
+	"SELECT realm_id FROM machine WHERE id IN (SELECT machine_id FROM trust WHERE created_by = @user_id AND created_at > @since) UNION " +
 	"SELECT realm_id FROM invitation_binding WHERE invitation_id IN (SELECT id FROM invitation WHERE created_by = @user_id)) " +
 	`ORDER BY id LIMIT ${MAX_TOLD_REALMS}`;
 
@@ -64,6 +65,9 @@ function endingMade(db: Database) {
 	const realms = db.prepare(REALMS_OF_MADE);
 	const ofMachines = db.prepare(`DELETE FROM machine_token WHERE machine_id IN (${machines})`);
 	const tokens = db.prepare("DELETE FROM machine_token WHERE created_by = @user_id AND created_at > @since");
+	const trusts = `created_by = @user_id AND created_at > @since OR machine_id IN (${machines})`;
+	const given = db.prepare(`DELETE FROM machine_token WHERE trust_id IN (SELECT id FROM trust WHERE ${trusts})`);
+	const removeTrusts = db.prepare(`DELETE FROM trust WHERE ${trusts}`);
 	const remove = db.prepare("DELETE FROM machine WHERE created_by = @user_id AND created_at > @since");
 	const invitations = db.prepare(END_INVITATIONS);
 	return (user_id: string | undefined, since: string | undefined) => {
@@ -71,7 +75,8 @@ function endingMade(db: Database) {
 		const made = { user_id, since };
 		return {
 			realms: realms.all(made) as { id: string; slug: string }[],
-			machine_tokens: ofMachines.run(made).changes + tokens.run(made).changes,
+			machine_tokens: ofMachines.run(made).changes + given.run(made).changes + tokens.run(made).changes,
+			trusts: removeTrusts.run(made).changes,
 			machines: remove.run(made).changes,
 			invitations: invitations.run(user_id).changes,
 		};
