@@ -51,7 +51,10 @@ export const NewPassword = v.pipe(
 );
 
 /** The code of an invitation as it is typed: one beyond the maximum length is as wrong as any other. Design: §15 */
-export const InvitationCode = v.pipe(RequiredText, atMost(255, "invitation"));
+const InvitationCode = v.pipe(RequiredText, atMost(255, "invitation"));
+
+/** The code of an invitation with a first sign-in, which alone uses it. Design: §15 */
+export const Invited = v.object({ invitation: v.optional(InvitationCode) });
 
 /** Spec: API › Accounts and login. */
 export const Register = v.object({

@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Throttle } from "../accounts/throttle.ts";
 import type { AuditStore, Visitor } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
 import { requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
@@ -17,6 +18,8 @@ import { guarded, noteRefusal, refused } from "./refusals.ts";
 /** Milliseconds that a program has to fetch the result of its browser's login, and how many results can wait. */
 const CODE_MS = 60_000;
 const MAX_CODES = 1000;
+/** Milliseconds that somebody then has to type the code of an invitation, which a new account needs. */
+const INVITATION_MS = 5 * 60_000;
 const CODE_BYTES = 32;
 
 /** Dependencies of logins. */
@@ -30,7 +33,16 @@ export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds
 }
 
 /** Finished logins that their programs have not fetched. */
-export type Codes = LRUCache<string, { provider: Provider; asserted: Asserted; challenge: string; until_ms: number }>;
+export type Codes = LRUCache<string, Pending>;
+
+interface Pending {
+	provider: Provider;
+	asserted: Asserted;
+	challenge: string;
+	until_ms: number;
+	/** Set once an invitation has been asked for: its time does not begin again. */
+	isAsked?: boolean;
+}
 
 /** Makes the list of finished logins. A restart forgets them. */
 export const createCodes = (): Codes => new LRUCache({ max: MAX_CODES, ttl: CODE_MS, ttlAutopurge: true });
@@ -160,16 +172,36 @@ export interface Proof {
 }
 
 /**
- * Gives a program the session that its browser's login ended with.
+ * Gives a program the session that its browser's login ended with. While only an invitation is missing, the code stays valid for it: for 5 minutes.
  * @throws AppError unauthorized and whatever `guarded` makes of a refusal
+ * Design: §15
  */
 export async function redeemCode(
 	needs: LoginNeeds,
 	visitor: Visitor,
 	{ invitation, ...proof }: Proof & { invitation: string | undefined },
 ): Promise<SignedIn> {
-	const { provider, asserted } = await redeem(needs, visitor, proof);
-	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, [], { invitation }));
+	const pending = await redeem(needs, visitor, proof);
+	const { provider, asserted } = pending;
+	try {
+		return await guarded(needs, visitor, provider, () =>
+			signIn(needs, visitor, provider, asserted, [], { invitation }),
+		);
+	} catch (error) {
+		if (isUninvited(error)) keepForInvitation(needs, proof.code, pending);
+		throw error;
+	}
+}
+
+/** Tells whether another code of an invitation could end a refused first sign-in well. */
+export function isUninvited(error: unknown): error is AppError {
+	return error instanceof AppError && ["registration_disabled", "invalid_credentials"].includes(error.code);
+}
+
+function keepForInvitation({ codes, system }: LoginNeeds, code: string, pending: Pending): void {
+	const now_ms = system.now().getTime();
+	const until_ms = pending.isAsked === true ? pending.until_ms : now_ms + INVITATION_MS;
+	codes.set(code, { ...pending, until_ms, isAsked: true }, { ttl: Math.max(1, until_ms - now_ms) });
 }
 
 /** The person behind a code, as shown to the user. */

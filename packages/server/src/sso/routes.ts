@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { CurrentPassword, InvitationCode } from "../accounts/model.ts";
+import { CurrentPassword, Invited } from "../accounts/model.ts";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { Count, errorMessage, RequiredText, Text, Uuid } from "../messages.ts";
 import type { Waiting } from "./flows.ts";
@@ -63,9 +63,6 @@ const Proof = v.object({
 		v.minLength(43, errorMessage("validation_failed", "verifier must have at least 43 characters")),
 	),
 });
-
-/** The code of an invitation, which only the first sign-in uses. Design: §15. */
-const Invited = { invitation: v.optional(InvitationCode) };
 
 /** Spec: API › SSO, Accounts and login. Design: §7.1, §11. */
 export function ssoRoutes(needs: LoginNeeds): Route[] {
@@ -173,7 +170,7 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/auth/ldap/{provider}/login",
 			summary: "Sign in with a directory's user name and password",
-			body: v.object({ ...DirectoryCredentials.entries, ...Invited }),
+			body: v.object({ ...DirectoryCredentials.entries, ...Invited.entries }),
 			status: 200,
 			answer: SignedInSchema,
 			errors: [...LOGIN_ERRORS, "invalid_credentials"],
@@ -214,7 +211,7 @@ function programRoutes(needs: LoginNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/auth/sso/token",
 			summary: "Exchange a one-time code of a browser sign-in for the program's session",
-			body: v.object({ ...Proof.entries, ...Invited }),
+			body: v.object({ ...Proof.entries, ...Invited.entries }),
 			status: 200,
 			answer: SignedInSchema,
 			errors: [...LOGIN_ERRORS, "invalid_credentials"],

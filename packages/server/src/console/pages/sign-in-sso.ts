@@ -1,10 +1,12 @@
 import { hash } from "node:crypto";
+import { Invited } from "../../accounts/model.ts";
 import type { Visitor } from "../../audit/model.ts";
-import { parseQuery } from "../../http/input.ts";
+import type { AppError } from "../../errors.ts";
+import { check, parseQuery } from "../../http/input.ts";
 import type { PageRequest } from "../../http/pages.ts";
-import { beginLogin, redeemCode } from "../../sso/login.ts";
+import { beginLogin, isUninvited, redeemCode } from "../../sso/login.ts";
 import { isFromElsewhere } from "../door.ts";
-import { addressOf, targetOf } from "../html.ts";
+import { address, addressOf, html, targetOf } from "../html.ts";
 import type { Fields, Moved, Page } from "../page.ts";
 import { bounce } from "./bounce.ts";
 import { refusedPage, type SignInNeeds, signIn, signInPage } from "./sign-in.ts";
@@ -29,7 +31,10 @@ export async function answerSignIn(
 ): Promise<Page | Moved | Away | undefined> {
 	const { request_id, ip, method, target } = request;
 	const visitor = { request_id, ip };
-	if (method === "POST") return pathname === "/console/sign-in" ? signIn(needs, visitor, form) : undefined;
+	if (method === "POST") {
+		if (pathname === RETURN) return end(needs, visitor, request, form);
+		return pathname === "/console/sign-in" ? signIn(needs, visitor, form) : undefined;
+	}
 	const query: Fields = parseQuery(target);
 	if (pathname === "/console/sign-in") return signInPage(needs, query.target);
 	if (pathname === RETURN) return isFromElsewhere(request) ? bounce(target) : end(needs, visitor, request, query);
@@ -71,7 +76,7 @@ async function end(
 	needs: SignInNeeds,
 	visitor: Visitor,
 	{ headers }: PageRequest,
-	{ code, error = "" }: Fields,
+	{ code, error = "", invitation }: Fields,
 ): Promise<Page | Moved> {
 	const begun = needs.cookies.readLogin(headers.cookie);
 	if (begun === undefined) return signInPage(needs, undefined, NOT_BEGUN);
@@ -79,9 +84,26 @@ async function end(
 	const target = Buffer.from(to, "base64url").toString();
 	if (code === undefined) return signInPage(needs, target, REFUSALS[error] ?? REFUSED);
 	try {
-		const { token } = await redeemCode(needs, visitor, { code, verifier, invitation: undefined });
+		const given = check(Invited, { invitation: invitation?.trim() });
+		const { token } = await redeemCode(needs, visitor, { code, verifier, invitation: given.invitation });
 		return { to: addressOf(target), cookies: [needs.cookies.begin(token), needs.cookies.endLogin()] };
 	} catch (refused) {
+		if (isUninvited(refused)) return invitationPage(code, refused, invitation !== undefined);
 		return refusedPage(needs, target, refused);
 	}
+}
+
+/** Asks somebody whom the provider knows, and the server does not, for the code of an invitation. Design: §15 */
+function invitationPage(code: string, { status, message }: AppError, isGiven: boolean): Page {
+	const problem = isGiven ? html`<p class="error" role="alert">${message}</p>` : "";
+	return {
+		title: "Your invitation",
+		status,
+		body: html`${problem}<p>You have no account here yet, and this provider makes none by itself. If somebody has invited you, type the code within 5 minutes.</p>
+<form method="post" action="${address`/console/sign-in/sso`}"><input type="hidden" name="code" value="${code}">
+<label for="invitation">Code of the invitation</label><input id="invitation" name="invitation" type="text" autocomplete="off" spellcheck="false" required autofocus>
+<p><button>Make the account</button></p></form>
+<p class="quiet"><a href="/console/sign-in">Sign in another way</a></p>`,
+		commands: ["svc login --sso … --invite -"],
+	};
 }

@@ -1,5 +1,5 @@
 import { type AccountNeeds, login, logout } from "../../accounts/accounts.ts";
-import { Login } from "../../accounts/model.ts";
+import { Invited, Login } from "../../accounts/model.ts";
 import type { Visitor } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
@@ -53,6 +53,7 @@ function directoryForm(name: string, display_name: string, to: Address): Html {
 <input type="hidden" name="target" value="${targetOf(to)}"><input type="hidden" name="provider" value="${name}">
 <label for="username-${name}">User name</label><input id="username-${name}" name="username" type="text" autocomplete="username" spellcheck="false" required>
 <label for="password-${name}">Password</label><input id="password-${name}" name="password" type="password" autocomplete="current-password" required>
+<label for="invitation-${name}">Code of an invitation, if you have one</label><input id="invitation-${name}" name="invitation" type="text" autocomplete="off" spellcheck="false">
 <p><button>Sign in with ${display_name}</button></p></form>`;
 }
 
@@ -70,9 +71,10 @@ const withPassword = (needs: SignInNeeds, visitor: Visitor, { email, password }:
 	login(needs, visitor, check(Login, { email, password }));
 
 function withDirectory(needs: SignInNeeds, visitor: Visitor, form: Fields) {
-	const { username, password } = form;
+	const { username, password, invitation: typed = "" } = form;
 	const given = check(DirectoryCredentials, { username, password });
-	return loginWithDirectory(needs, visitor, fieldOf({ form }, "provider"), { ...given, invitation: undefined });
+	const { invitation } = check(Invited, typed === "" ? {} : { invitation: typed.trim() });
+	return loginWithDirectory(needs, visitor, fieldOf({ form }, "provider"), { ...given, invitation });
 }
 
 /** Shows the form again after a refusal. @throws the error when it is the server's */
