@@ -105,3 +105,23 @@ test("the page Audit shows who did what, by key, person, event and day, in pages
 	const second = await ask(server, "GET", next, session);
 	assert.equal((second.text.match(/<th scope="row">secret/g) ?? []).length, 11);
 });
+
+test("the state of the log's chain is for the instance admin alone, who verifies it there", async () => {
+	const read = async (who: { cookie: string }) => ask(server, "GET", "/console/chain", who);
+	assert.match((await read(session)).text, /Nobody has verified it yet/);
+	const his = await enter(server, bob);
+	const refused = await read(his);
+	assert.equal(refused.status, 403);
+	assert.match(refused.text, /An instance admin can do it/);
+	const verify = async (who: { cookie: string }) => {
+		const form_token = await tokenOf(server, who);
+		return (await ask(server, "POST", "/console/chain", { ...who, ...ours(server) }, { form_token })).status;
+	};
+	assert.equal(await verify(his), 403);
+	assert.equal(await verify(session), 303);
+	const { text } = await read(session);
+	assert.match(text, /The log is intact: \d+ events and \d+ signed states were compared/);
+	assert.match(text, new RegExp(`by ${ada.email}, up to event \\d+: intact`));
+	const own = await read(session);
+	assert.match(own.text, /<pre>\d+ [0-9a-f]{64}<\/pre>/);
+});

@@ -14,6 +14,7 @@ import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
 import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
 import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
 import { bounce } from "./pages/bounce.ts";
+import { type ChainPageNeeds, chainPage } from "./pages/chain.ts";
 import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
 import { deletedPages } from "./pages/deleted.ts";
 import { errorPage } from "./pages/error.ts";
@@ -26,6 +27,7 @@ import { type MachineListNeeds, machinesPage } from "./pages/machines.ts";
 import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
 import { type NewTokenNeeds, newTokenPage } from "./pages/new-token.ts";
 import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
+import { answerRegister, type RegisterNeeds, registerPage } from "./pages/register.ts";
 import { secretPage } from "./pages/secret.ts";
 import type { SecretNeeds } from "./pages/secret-name.ts";
 import { secretsPages } from "./pages/secrets.ts";
@@ -49,6 +51,8 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	TrustPageNeeds &
 	MemberPageNeeds &
 	LeasePageNeeds &
+	Omit<RegisterNeeds, "sessions" | "cookies"> &
+	ChainPageNeeds &
 	AuditPageNeeds & {
 		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
 		/** Address that browsers reach the server at. */
@@ -92,7 +96,14 @@ export function endpointsOf(needs: SiteNeeds): Endpoint[] {
 	const ofSecrets = [...secretsPages(needs), ...secretPage(needs), ...deletedPages(needs), ...comparePage(needs)];
 	const ofPeople = [...invitationPages(needs), ...explainPage(needs)];
 	const ofMachines = [...machinesPage(needs), ...machinePage(needs), ...trustPage(needs)];
-	const ofRealms = [...leasesPage(needs), ...membersPage(needs), ...auditPage(needs), ...ofPeople, ...ofMachines];
+	const ofRealms = [
+		...leasesPage(needs),
+		...membersPage(needs),
+		...auditPage(needs),
+		...chainPage(needs),
+		...ofPeople,
+		...ofMachines,
+	];
 	const ofAccounts = [...accountPage(needs), ...newTokenPage(needs), ...identitiesPage(needs)];
 	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts];
 }
@@ -109,12 +120,16 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	if (!isPost && request.method !== "GET") throw notAllowed();
 	const form = isPost ? await request.readForm() : {};
 	const [pathname = ""] = request.target.split("?");
+	const registering = await answerRegister(registerNeeds(site), request, pathname, form);
+	if (registering !== undefined) return entered(site, registering);
 	const entering = await answerSignIn(signInNeeds(site), request, pathname, form);
 	if (entering !== undefined) return entered(site, entering);
 	const token = site.cookies.read(request.headers.cookie);
 	if (token === undefined && isFromElsewhere(request)) return show(site, NOBODY, bounce(request.target));
 	const identity = { ...site.needs, sessions: site.sessions };
 	const actor = token && (await identifySession(identity, token, request.request_id, request.ip));
+	if (!actor && !(await site.needs.store.accounts.hadAny()))
+		return show(site, NOBODY, await registerPage(registerNeeds(site), {}));
 	if (!actor) {
 		return show(site, NOBODY, await signInPage(signInNeeds(site), isPost ? undefined : request.target));
 	}
@@ -124,6 +139,10 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 function entered(site: Site, result: NonNullable<Awaited<ReturnType<typeof answerSignIn>>>): PageAnswer {
 	if ("location" in result) return withCookies(redirect(result.location), result.cookies);
 	return "body" in result ? show(site, NOBODY, result) : moved(result);
+}
+
+function registerNeeds({ needs, sessions, cookies }: Site): RegisterNeeds {
+	return { ...needs, sessions, cookies };
 }
 
 function signInNeeds({ needs, sessions, cookies }: Site): SignInNeeds {

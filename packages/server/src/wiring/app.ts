@@ -144,10 +144,13 @@ export function wireApp(parts: AppParts) {
 }
 
 /** Makes the console from the rules' parts. */
-function wireConsole({ config, address }: AppParts, rules: Omit<SiteNeeds, "address" | "realms_per_account">) {
+function wireConsole(
+	{ config, address, setup_code }: AppParts,
+	rules: Omit<SiteNeeds, "address" | "realms_per_account" | "setup_code">,
+) {
 	const { limits, base_url } = config;
 	const { realms_per_account } = limits;
-	return createConsole(base_url, { ...rules, address, realms_per_account });
+	return createConsole(base_url, { ...rules, address, realms_per_account, setup_code });
 }
 
 /** Makes the routes of accounts, and of the codes with which people get in. */

@@ -51,7 +51,7 @@ async function audit(needs: AuditPageNeeds, { actor, params: [slug = ""], query 
 	return {
 		...inRealm(slug, "Audit", may),
 		title: `Audit of ${slug}`,
-		body: html`${form(slug, query)}${list}${more(pagination, next)}`,
+		body: html`${form(slug, query)}${list}${more(pagination, next)}${actor.instance_admin ? html`<p><a href="/console/chain">The log's chain: is it whole?</a></p>` : ""}`,
 		commands: [`svc audit list --realm ${slug}`, "svc audit verify"],
 	};
 }

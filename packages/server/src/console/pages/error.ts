@@ -20,8 +20,11 @@ const TITLES: Partial<Record<number, string>> = {
  */
 export function errorPage({ status, code, message }: AppError, from?: string): Page {
 	const again = from === undefined ? "" : html`<p><a href="${addressOf(from)}">Back to the page, as it is now</a></p>`;
-	const help =
-		code === "forbidden" ? html`<p>An admin of the realm can give you another role, on the page Members.</p>` : "";
+	// An account is made an instance admin by another one, never by a role.
+	const helper = /instance admin/.test(message)
+		? "An instance admin can do it, or make you one with svc users admin."
+		: "An admin of the realm can give you another role, on the page Members.";
+	const help = code === "forbidden" ? html`<p>${helper}</p>` : "";
 	return {
 		title: TITLES[status] ?? "This did not work",
 		status,

@@ -37,7 +37,7 @@ export async function signInPage(
 <label for="email">E-mail</label><input id="email" name="email" type="email" autocomplete="username" required autofocus>
 <label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required>
 <p><button>Sign in</button></p></form>${ways}
-<p class="quiet">No account yet? <code>svc register</code> makes one, and <code>svc init</code> the first one of a new server.</p>`,
+<p>No account yet? <a href="/console/register">Make your account</a></p>`,
 		commands: [
 			"svc login",
 			...providers.map(({ type, name }) => `svc login --${type === "ldap" ? "ldap" : "sso"} ${name}`),
