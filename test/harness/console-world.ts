@@ -49,6 +49,12 @@ export const PAGES: readonly ListedPage[] = [
 	{ name: "leases", path: (slug) => `/console/realms/${slug}/leases`, heading: (slug) => `Leases of ${slug}` },
 	{ name: "members", path: (slug) => `/console/realms/${slug}/members`, heading: (slug) => `Members of ${slug}` },
 	{ name: "audit", path: (slug) => `/console/realms/${slug}/audit`, heading: (slug) => `Audit of ${slug}` },
+	{
+		name: "health",
+		path: () => "/console/health",
+		heading: () => "Health",
+		prepare: (page) => page.getByText("The same as a table").click(),
+	},
 	{ name: "account", path: () => "/console/account", heading: () => "Your account" },
 	{ name: "not-found", path: () => "/console/nowhere", heading: () => "Not found" },
 ];

@@ -21,7 +21,11 @@ const HOLE = "\0";
 /** A tag whose attributes are all in double quotes. Any other spelling is refused. */
 const TAG = /<\/?([a-z][a-z0-9]*)((?:\s+[a-z][a-z-]*(?:="[^"<>]*")?)*)\s*>/g;
 const ATTRIBUTE = /([a-z][a-z-]*)(?:="([^"]*)")?/g;
-const REFUSED_TAGS = new Set(["script", "style", "base", "iframe", "object", "embed", "svg", "math", "template"]);
+const REFUSED_TAGS = new Set(
+	"script style base iframe object embed math template foreignobject use image animate animatemotion animatetransform set".split(
+		" ",
+	),
+);
 const REFUSED_ATTRIBUTES = /^(?:on.*|style|srcdoc|srcset|ping|http-equiv)$/;
 const ADDRESSES = new Set(["href", "src", "action", "formaction"]);
 

@@ -30,7 +30,10 @@ const sha256 = (bytes: Buffer) => `sha256-${hash("sha256", bytes, "base64")}`;
 
 /** Reads stylesheet and script. Both are admitted by the hash of the very bytes that are sent. */
 export function createLayout(): Layout {
-	const style = readAsset(new URL("./console.css", import.meta.url));
+	const style = Buffer.concat([
+		readAsset(new URL("./console.css", import.meta.url)),
+		readAsset(new URL("./charts.css", import.meta.url)),
+	]);
 	const bytes = readAsset(new URL("./console.js", import.meta.url));
 	const path = `/console/${hash("sha256", bytes, "hex").slice(0, 16)}.js`;
 	const head = constant(

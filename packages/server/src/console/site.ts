@@ -19,6 +19,7 @@ import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
 import { deletedPages } from "./pages/deleted.ts";
 import { errorPage } from "./pages/error.ts";
 import { type ExplainPageNeeds, explainPage } from "./pages/explain.ts";
+import { type HealthPageNeeds, healthPage } from "./pages/health.ts";
 import { type IdentityPageNeeds, identitiesPage } from "./pages/identities.ts";
 import { type InvitationPageNeeds, invitationPages } from "./pages/invitations.ts";
 import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
@@ -53,7 +54,8 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	LeasePageNeeds &
 	Omit<RegisterNeeds, "sessions" | "cookies"> &
 	ChainPageNeeds &
-	AuditPageNeeds & {
+	AuditPageNeeds &
+	HealthPageNeeds & {
 		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
 		/** Address that browsers reach the server at. */
 		address(): string;
@@ -105,7 +107,7 @@ export function endpointsOf(needs: SiteNeeds): Endpoint[] {
 		...ofMachines,
 	];
 	const ofAccounts = [...accountPage(needs), ...newTokenPage(needs), ...identitiesPage(needs)];
-	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts];
+	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts, ...healthPage(needs)];
 }
 
 const NOBODY: Frame = { email: undefined, token: html``, message: undefined };

@@ -5,6 +5,7 @@ import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
 import { addConnectionMetrics, type ConnectionMetricsNeeds } from "./connection-metrics.ts";
 import { addEngineMetrics, type EngineMetricsNeeds } from "./engine-metrics.ts";
+import { createHistory, type History, kindOf } from "./history.ts";
 import { addLimitMetrics } from "./limit-metrics.ts";
 import { prometheus } from "./prometheus.ts";
 
@@ -17,6 +18,8 @@ export interface Metrics {
 	/** Renders all series in the text exposition format. */
 	render(): Promise<string>;
 	contentType: string;
+	/** The same requests over the last hour and day. */
+	history: History;
 }
 
 /** Dependencies of the metrics. */
@@ -60,6 +63,7 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 		registers,
 	});
 	const remembered = new Map<string, { inc(): void; observe(seconds: number): void }>();
+	const history = createHistory(needs.system);
 	addGauges(needs, registers);
 	addEngineMetrics({ ...needs.engines, store: needs.store }, registers);
 	addLimitMetrics(needs, registers);
@@ -71,7 +75,14 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 			if (series === undefined) {
 				const counter = requests.labels(method, route, String(status));
 				const histogram = durations.labels(method, route);
-				series = { inc: () => counter.inc(), observe: (value) => histogram.observe(value) };
+				const kind = kindOf(method, route, status);
+				series = {
+					inc: () => counter.inc(),
+					observe(value) {
+						histogram.observe(value);
+						history.note(kind, value);
+					},
+				};
 				remembered.set(name, series);
 			}
 			series.inc();
@@ -79,6 +90,7 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 		},
 		render: () => registry.metrics(),
 		contentType: registry.contentType,
+		history,
 	};
 }
 

@@ -19,7 +19,7 @@ import { leaseLimits } from "../engines/limits.ts";
 import { engineRoutes } from "../engines/routes.ts";
 import type { Build } from "../health/build.ts";
 import type { ConnectionMetricsNeeds } from "../health/connection-metrics.ts";
-import { createMetrics } from "../health/metrics.ts";
+import { createMetrics, type Metrics } from "../health/metrics.ts";
 import { healthRoutes } from "../health/routes.ts";
 import { createAdmission } from "../http/admission.ts";
 import { Answers } from "../http/answers.ts";
@@ -93,7 +93,7 @@ const MAX_NOTED = 10_000;
 
 /** Assembles the server: each noun's routes with the parts that its rules need, and the app that dispatches requests to them. */
 export function wireApp(parts: AppParts) {
-	const { config, store, system, keyring, log, build, limits, address, protocols, isAltered } = parts;
+	const { config, store, system, keyring, log, build, limits, address, isAltered } = parts;
 	const signing = createSigning(parts);
 	const identify = createIdentify({ ...signing, store, system, noted: createCache<string, number>(MAX_NOTED) });
 	const metrics = createMetrics(parts);
@@ -103,14 +103,13 @@ export function wireApp(parts: AppParts) {
 	const issuer_keys = createIssuerKeys(config.trusts);
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
 	for (const limit of [lowDiskLimit(store), promotions.limit, calls.limit, ...ofRows, ...ofLeases]) limits.add(limit);
-	const flows = createFlows(system, () => address().startsWith("https:"));
+	const sso = createSso(parts);
 	const secrets = {
 		...needs,
 		bulk_reads: createBulkReads(store.audit),
 		enforce_expiry: config.enforce_expiry,
 		realm_bytes: config.limits.realm_bytes,
 	};
-	const sso = { flows, limits, protocols, codes: createCodes(), directory: createDirectories() };
 	const routes: Route[] = [
 		...healthRoutes({ ...parts, metrics }),
 		...peopleRoutes(parts, signing, identify),
@@ -134,7 +133,7 @@ export function wireApp(parts: AppParts) {
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, { ...secrets, ...signing, ...sso, ...parts.engines, promotions, issuer_keys });
+	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, promotions, issuer_keys });
 	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
 		...routes,
 		...docsRoutes(),
@@ -143,14 +142,21 @@ export function wireApp(parts: AppParts) {
 	return { app: app as never, newHeaders, admission };
 }
 
+/** Makes what logins at providers share. */
+function createSso({ system, address, limits, protocols }: AppParts) {
+	const flows = createFlows(system, () => address().startsWith("https:"));
+	return { flows, limits, protocols, codes: createCodes(), directory: createDirectories() };
+}
+
 /** Makes the console from the rules' parts. */
 function wireConsole(
-	{ config, address, setup_code }: AppParts,
-	rules: Omit<SiteNeeds, "address" | "realms_per_account" | "setup_code">,
+	parts: AppParts,
+	{ history }: Metrics,
+	rules: Omit<SiteNeeds, keyof AppParts | keyof Engines | "history" | "realms_per_account">,
 ) {
-	const { limits, base_url } = config;
+	const { limits, base_url } = parts.config;
 	const { realms_per_account } = limits;
-	return createConsole(base_url, { ...rules, address, realms_per_account, setup_code });
+	return createConsole(base_url, { ...parts, ...parts.engines, ...rules, history, realms_per_account });
 }
 
 /** Makes the routes of accounts, and of the codes with which people get in. */

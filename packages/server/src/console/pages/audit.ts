@@ -39,7 +39,7 @@ async function audit(needs: AuditPageNeeds, { actor, params: [slug = ""], query 
 	);
 	const lines = rows.map(
 		({ timestamp, type, actor: by, data }) =>
-			html`<tr><td data-label="When">${time(timestamp)}</td><th scope="row">${type}</th><td data-label="Who">${nameIn(people, by)}</td><td data-label="Facts">${factsOf(data)}</td></tr>`,
+			html`<tr><td data-label="When">${time(timestamp)}</td><th scope="row" class="type">${type}</th><td data-label="Who">${nameIn(people, by)}</td><td data-label="Facts">${factsOf(data)}</td></tr>`,
 	);
 	const { key = "", actor: who = "", type = "", since = "", until = "" } = query;
 	const next = (cursor: string) =>
@@ -81,6 +81,6 @@ function form(slug: string, { key = "", actor = "", type = "", since = "", until
 /** Shows an event's facts as text: names and simple values. */
 function factsOf(data: string): string {
 	const facts = Object.entries(JSON.parse(data) as Record<string, unknown>);
-	const said = facts.filter(([name, fact]) => !UNSAID.has(name) && typeof fact !== "object");
+	const said = facts.filter(([name, fact]) => !UNSAID.has(name) && typeof fact !== "object" && fact !== "");
 	return said.map(([name, fact]) => `${name} ${String(fact)}`).join(", ");
 }

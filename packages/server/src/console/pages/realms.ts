@@ -30,7 +30,7 @@ async function realms(needs: RealmPageNeeds, { actor, query, token }: Visit): Pr
 			: table("Realms that you own or have a role in", ["Realm", "Name", "Description", "Made"], lines);
 	return {
 		title: "Realms",
-		body: html`${list}${more(pagination, (cursor) => address`/console?cursor=${cursor}`)}${form(token)}`,
+		body: html`${list}${more(pagination, (cursor) => address`/console?cursor=${cursor}`)}${form(token)}<p><a href="${address`/console/health`}">Health of this server</a></p>`,
 		commands: ["svc realm list", "svc realm create shop --name Shop"],
 	};
 }

@@ -1,0 +1,70 @@
+import { checkHealth, type HealthNeeds } from "../../health/health.ts";
+import type { History, Span } from "../../health/history.ts";
+import { address, type Html, html } from "../html.ts";
+import type { Endpoint, Page, Visit } from "../page.ts";
+import { bars } from "./chart.ts";
+import { table } from "./parts.ts";
+import { ofServer } from "./server-frame.ts";
+
+/** Dependencies of the page of the server's health. */
+export type HealthPageNeeds = HealthNeeds & { history: History };
+
+/** The server's health, for everybody who is signed in: it names no realm and nobody. */
+export function healthPage(needs: HealthPageNeeds): Endpoint[] {
+	return [{ method: "GET", path: /^\/console\/health$/, answer: (visit) => health(needs, visit) }];
+}
+
+async function health(needs: HealthPageNeeds, { actor, query }: Visit): Promise<Page> {
+	const of = query.of === "day" ? "day" : "hour";
+	const { status, version, details } = await checkHealth(needs);
+	const spans = needs.history.read(of);
+	const links = (["hour", "day"] as const).map((one) => {
+		const to = address`/console/health?of=${one}`;
+		return one === of
+			? html`<li><a href="${to}" aria-current="page">Last ${one}</a></li>`
+			: html`<li><a href="${to}">Last ${one}</a></li>`;
+	});
+	return {
+		...ofServer("Health", actor),
+		title: "Health",
+		body: html`<p>${status === "healthy" ? html`<strong>The server is healthy.</strong>` : html`<strong class="bad">The server is unhealthy.</strong>`} Version ${version}.</p>
+${details === undefined ? html`<p class="bad">The database does not answer.</p>` : leases(details)}
+<nav class="tabs" aria-label="Time"><ul>${links}</ul></nav>${charts(spans, of)}${numbers(spans, of)}
+<p class="quiet">Counted since the server's start, in memory. <code>/metrics</code> has the same for Prometheus.</p>`,
+		commands: ["svc status"],
+	};
+}
+
+function leases({
+	leases: { open, stuck, overdue },
+}: NonNullable<Awaited<ReturnType<typeof checkHealth>>["details"]>): Html {
+	const live = open.active ?? 0;
+	const trouble = stuck > 0 ? html` <span class="bad">${stuck} cannot be revoked.</span>` : "";
+	const late = overdue > 0 ? html` <span class="warn">${overdue} should have ended.</span>` : "";
+	return html`<p>${live === 1 ? "1 live lease." : `${live} live leases.`}${late}${trouble}</p>`;
+}
+
+const ms = (value: number) => (value === 0 ? "0" : `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`);
+
+function charts(spans: readonly Span[], of: "hour" | "day"): Html {
+	const ends = { from: `one ${of} ago`, to: "now" };
+	const each = of === "hour" ? "a minute" : "a quarter of an hour";
+	const drawn = [
+		bars({ ...ends, title: `Reads ${each}`, values: spans.map(({ reads }) => reads) }),
+		bars({ ...ends, title: `Writes ${each}`, values: spans.map(({ writes }) => writes) }),
+		bars({ ...ends, title: `Denials ${each}`, values: spans.map(({ denials }) => denials), isBad: true }),
+		bars({ ...ends, title: `Failed sign-ins ${each}`, values: spans.map((one) => one.failed_sign_ins), isBad: true }),
+		bars({ ...ends, title: "99 of 100 answers within", values: spans.map(({ p99_ms }) => p99_ms ?? 0), write: ms }),
+	];
+	return html`<div class="charts">${drawn}</div>`;
+}
+
+function numbers(spans: readonly Span[], of: "hour" | "day"): Html {
+	const used = spans.filter(({ p99_ms }) => p99_ms !== undefined);
+	const rows = used.map(
+		({ since, reads, writes, denials, failed_sign_ins, p99_ms = 0 }) =>
+			html`<tr><th scope="row">${new Date(since).toISOString().slice(11, 16)} UTC</th><td data-label="Reads">${reads}</td><td data-label="Writes">${writes}</td><td data-label="Denials">${denials}</td><td data-label="Failed sign-ins">${failed_sign_ins}</td><td data-label="p99">${ms(p99_ms)}</td></tr>`,
+	);
+	const headings = ["From", "Reads", "Writes", "Denials", "Failed sign-ins", "p99"];
+	return html`<details><summary>The same as a table</summary>${table(`The last ${of}, without the times when nobody asked`, headings, rows)}</details>`;
+}

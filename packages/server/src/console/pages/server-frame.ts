@@ -1,0 +1,12 @@
+import type { Actor } from "../../policy/model.ts";
+import { address } from "../html.ts";
+import type { Link, Page } from "../page.ts";
+
+/** Pages that only the instance admin is offered. The rules decide. */
+const FOR_ADMINS: readonly Link[] = [];
+
+/** Makes what the pages of the server share. @param current the title of the tab */
+export function ofServer(current: string, actor: Actor): Pick<Page, "above" | "tabs"> {
+	const links: Link[] = [["Health", address`/console/health`], ...(actor.instance_admin ? FOR_ADMINS : [])];
+	return { above: [["Realms", address`/console`]], tabs: { name: "Server", current, links } };
+}
