@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
-import { ask, enter, ours } from "../harness/console.ts";
+import { ask, enter, ours, tokenOf } from "../harness/console.ts";
 import { ok } from "../harness/expect.ts";
-import { type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { login, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 
 let server: Server;
@@ -53,4 +53,62 @@ test("Health draws what the server answered, and has the same numbers as a table
 	}
 	assert.equal((await ask(server, "GET", "/console/health")).status, 401);
 	assert.match(await read("/console"), /Health of this server/);
+});
+
+const FOR_ADMINS = ["doctor", "backups", "keys", "limits", "people"];
+
+/** Sends a form of a page of the server. */
+async function send(page: string, form: Record<string, string>, who = admin): Promise<[status: number, text: string]> {
+	const target = `/console/${page}`;
+	const form_token = await tokenOf(server, who);
+	const answer = await ask(server, "POST", target, { ...who, ...ours(server) }, { ...form, form_token });
+	const shown = answer.status === 303 ? await ask(server, "GET", String(answer.headers.location), who) : answer;
+	return [answer.status, /class="(?:notice|error)"[^>]*>([^<]*)/.exec(shown.text)?.[1] ?? ""];
+}
+
+test("only the instance admin is offered the pages of the server, and can use them", async () => {
+	const health = await read("/console/health", other);
+	for (const page of FOR_ADMINS) {
+		assert.equal((await ask(server, "GET", `/console/${page}`, other)).status, 403, page);
+		assert.equal((await ask(server, "GET", `/console/${page}`)).status, 401, page);
+		assert.doesNotMatch(health, new RegExp(page, "i"));
+	}
+	const forms: [page: string, form: Record<string, string>][] = [
+		["backups", {}],
+		["keys", { purpose: "record", sure: "yes" }],
+		["people", { action: "disable", user_id: root.id }],
+		["people", { action: "revoke", user_id: root.id }],
+	];
+	for (const [page, form] of forms) assert.equal((await send(page, form, other))[0], 403, page);
+	assert.match(await read("/console/doctor"), /clock\s+ok/);
+	assert.match(await read("/console/limits"), /connections_per_source\s+\d+/);
+});
+
+test("the instance admin makes a backup and rotates a key", async () => {
+	assert.match(await read("/console/backups"), /No backup yet/);
+	const [made, message] = await send("backups", {});
+	assert.deepEqual([made, /^The backup svc-\S+ is made and verified\.$/.test(message)], [303, true], message);
+	assert.match(await read("/console/backups"), /svc-\S+\s+20\d\d-.*MiB/);
+	const keys = async () => (await read("/console/keys")).match(/record\s+[0-9a-f]+\s+(active|retired)/g) ?? [];
+	const before = await keys();
+	assert.equal((await send("keys", { purpose: "record" }))[0], 400, "it asks first");
+	assert.equal((await send("keys", { purpose: "everything", sure: "yes" }))[0], 400);
+	assert.deepEqual(await keys(), before);
+	assert.equal((await send("keys", { purpose: "record", sure: "yes" }))[0], 303);
+	assert.equal((await keys()).length, before.length + 1);
+});
+
+test("the instance admin disables, enables and revokes, and cannot disable herself", async () => {
+	const bob = await person(client, "bob");
+	const works = async () => (await client.get("/auth/whoami", { token: bob.token })).status;
+	assert.equal((await send("people", { action: "disable", user_id: root.id }))[0], 409);
+	assert.equal((await send("people", { action: "promote", user_id: bob.id }))[0], 400);
+	assert.equal((await send("people", { action: "disable", user_id: bob.id }))[0], 303);
+	assert.equal(await works(), 401);
+	assert.match(await read("/console/people"), new RegExp(`${bob.email}\\s+bob\\s+20\\d\\d-.*disabled`));
+	assert.equal((await send("people", { action: "enable", user_id: bob.id }))[0], 303);
+	const token = await login(client, bob);
+	assert.equal((await send("people", { action: "revoke", user_id: bob.id }))[0], 303);
+	assert.equal((await client.get("/auth/whoami", { token })).status, 401);
+	assert.notEqual(await login(client, bob), "", "revoking disables nobody");
 });

@@ -55,6 +55,16 @@ export const PAGES: readonly ListedPage[] = [
 		heading: () => "Health",
 		prepare: (page) => page.getByText("The same as a table").click(),
 	},
+	...["Doctor", "Backups", "Keys", "Limits"].map((title) => {
+		const name = title.toLowerCase();
+		return { name, path: () => `/console/${name}`, heading: () => title };
+	}),
+	{
+		name: "people",
+		path: () => "/console/people",
+		heading: () => "People",
+		prepare: (page) => page.getByText("Change", { exact: true }).last().click(),
+	},
 	{ name: "account", path: () => "/console/account", heading: () => "Your account" },
 	{ name: "not-found", path: () => "/console/nowhere", heading: () => "Not found" },
 ];

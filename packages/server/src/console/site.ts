@@ -19,7 +19,6 @@ import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
 import { deletedPages } from "./pages/deleted.ts";
 import { errorPage } from "./pages/error.ts";
 import { type ExplainPageNeeds, explainPage } from "./pages/explain.ts";
-import { type HealthPageNeeds, healthPage } from "./pages/health.ts";
 import { type IdentityPageNeeds, identitiesPage } from "./pages/identities.ts";
 import { type InvitationPageNeeds, invitationPages } from "./pages/invitations.ts";
 import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
@@ -32,6 +31,7 @@ import { answerRegister, type RegisterNeeds, registerPage } from "./pages/regist
 import { secretPage } from "./pages/secret.ts";
 import type { SecretNeeds } from "./pages/secret-name.ts";
 import { secretsPages } from "./pages/secrets.ts";
+import { type ServerPageNeeds, serverPages } from "./pages/server.ts";
 import { type SignInNeeds, signInPage, signOut } from "./pages/sign-in.ts";
 import { answerSignIn } from "./pages/sign-in-sso.ts";
 import { type TrustPageNeeds, trustPage } from "./pages/trust.ts";
@@ -55,7 +55,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	Omit<RegisterNeeds, "sessions" | "cookies"> &
 	ChainPageNeeds &
 	AuditPageNeeds &
-	HealthPageNeeds & {
+	ServerPageNeeds & {
 		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
 		/** Address that browsers reach the server at. */
 		address(): string;
@@ -107,7 +107,7 @@ export function endpointsOf(needs: SiteNeeds): Endpoint[] {
 		...ofMachines,
 	];
 	const ofAccounts = [...accountPage(needs), ...newTokenPage(needs), ...identitiesPage(needs)];
-	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts, ...healthPage(needs)];
+	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts, ...serverPages(needs)];
 }
 
 const NOBODY: Frame = { email: undefined, token: html``, message: undefined };

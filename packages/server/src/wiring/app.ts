@@ -103,7 +103,7 @@ export function wireApp(parts: AppParts) {
 	const issuer_keys = createIssuerKeys(config.trusts);
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
 	for (const limit of [lowDiskLimit(store), promotions.limit, calls.limit, ...ofRows, ...ofLeases]) limits.add(limit);
-	const sso = createSso(parts);
+	const [sso, server] = [createSso(parts), createServerNeeds(parts, needs)];
 	const secrets = {
 		...needs,
 		bulk_reads: createBulkReads(store.audit),
@@ -125,21 +125,31 @@ export function wireApp(parts: AppParts) {
 		...revocationRoutes({ ...needs, ...parts.engines }),
 		...operatorSyncRoutes({ ...secrets, isComplete: parts.isComplete }),
 		...auditRoutes(needs),
-		...backupRoutes({ ...needs, ...parts.backups, log }),
-		...keyRoutes({ ...needs, master: parts.master, renewRows: parts.renewal.start }),
-		...doctorRoutes({ ...needs, ...wireDoctor(parts) }),
+		...backupRoutes(server.backups),
+		...keyRoutes(server.keys),
+		...doctorRoutes(server.doctor),
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, promotions, issuer_keys });
+	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, promotions, issuer_keys, server });
 	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
 		...routes,
 		...docsRoutes(),
 	]);
 	const admission = createAdmission({ newHeaders, limits }, trusted_proxies);
 	return { app: app as never, newHeaders, admission };
+}
+
+/** Makes what the rules of the server's own care need. */
+function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) {
+	const { log, master, renewal } = parts;
+	return {
+		backups: { ...needs, ...parts.backups, log },
+		keys: { ...needs, master, renewRows: renewal.start },
+		doctor: { ...needs, ...wireDoctor(parts) },
+	};
 }
 
 /** Makes what logins at providers share. */

@@ -3,7 +3,13 @@ import { address } from "../html.ts";
 import type { Link, Page } from "../page.ts";
 
 /** Pages that only the instance admin is offered. The rules decide. */
-const FOR_ADMINS: readonly Link[] = [];
+const FOR_ADMINS: readonly Link[] = [
+	["Doctor", address`/console/doctor`],
+	["Backups", address`/console/backups`],
+	["Keys", address`/console/keys`],
+	["Limits", address`/console/limits`],
+	["People", address`/console/people`],
+];
 
 /** Makes what the pages of the server share. @param current the title of the tab */
 export function ofServer(current: string, actor: Actor): Pick<Page, "above" | "tabs"> {
