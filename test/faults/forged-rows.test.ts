@@ -156,6 +156,18 @@ for (const [what, forgery] of Object.entries(FORGERIES)) {
 	});
 }
 
+/** Rows that grant something in a realm which nobody made. */
+const INVENTED = `
+INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES ('attic', 'attic', '', '', 'invented', '');
+INSERT INTO machine (id, realm_id, name, role, scopes, environment, description, created_by, created_at) VALUES
+  ('m1', 'attic', 'first', 'viewer', 'read', NULL, '', 'invented', ''), ('m2', 'attic', 'second', 'admin', 'read', 'prod', '', 'invented', '');
+INSERT INTO machine_token (id, machine_id, name, prefix, digest, created_by, created_at, expires_at)
+  VALUES ('t', 'm2', 'nightly', 'svc_', zeroblob(32), 'invented', '', '2030-01-01');
+INSERT INTO trust (id, machine_id, name, type, issuer, audience, claims, max_ttl_ms, single_use, created_by, created_at)
+  VALUES ('t', 'm2', 'ci', 'oidc', 'https://id.example.com', 'svc', '{}', 1, 1, 'invented', '');
+INSERT INTO invitation (id, email, digest, created_by, created_at, expires_at)
+  VALUES ('i', 'mallory@example.test', zeroblob(32), 'invented', '', '2030-01-01');`;
+
 test("adopting shows by name what it would believe, after what does not fit, and no name moves the terminal's cursor", async () => {
 	const hostile = "eve@example.test\u001b]0;pwned\u0007\u202e";
 	const data = forgedCopy((database) => {
@@ -163,6 +175,7 @@ test("adopting shows by name what it would believe, after what does not fit, and
 			.prepare("INSERT INTO account (id, email, name, instance_admin, created_at) VALUES ('invented', ?, 'Eve', 1, '')")
 			.run(hostile);
 		database.prepare("UPDATE api_token SET name = ? WHERE id = ?").run("x".repeat(1000), standing.id);
+		database.exec(INVENTED);
 	});
 	const { code, stdout, stderr } = await runLocal(data, ["adopt", "--again", "--yes"]);
 	assert.equal(code, 0, stderr);
@@ -176,6 +189,12 @@ test("adopting shows by name what it would believe, after what does not fit, and
 		`realm ${slug} of ${admin.email}`,
 		`role viewer of ${member.email} in realm ${slug}`,
 		`API token ${"x".repeat(200)} of ${member.email}: scopes read, realm ${slug}, all environments, without an end`,
+		"realm attic of eve@example.test",
+		"machine attic/first of eve@example.test",
+		"machine attic/second of eve@example.test\\u001b]0;pwned\\u0007\\u202e: admin, scopes read, environment prod",
+		"token nightly of machine attic/second, made by eve@example.test",
+		"trust ci of machine attic/second, made by eve@example.test",
+		"invitation of mallory@example.test by eve@example.test",
 	])
 		assert.ok(
 			lines.slice(from).some((one) => one.startsWith(line)),

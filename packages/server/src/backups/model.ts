@@ -102,6 +102,21 @@ export interface Believable {
 	configs: { engine: string; realm: string }[];
 	providers: { name: string; type: string }[];
 	identities: { provider: string; subject: string; email: string }[];
+	/** Machines are named as `realm/name`. */
+	machines: {
+		machine: string;
+		role: string;
+		scopes: string;
+		environment: string | null;
+		engines: string | null;
+		created_by: string;
+	}[];
+	/** Those that people made. */
+	machine_tokens: { name: string; prefix: string; machine: string; created_by: string; expires_at: string }[];
+	/** The issuer is the trust domain where there is none. */
+	trusts: { name: string; machine: string; issuer: string; claims: string; created_by: string }[];
+	/** Open or not: the clock may be wrong. */
+	invitations: { email: string; created_by: string; expires_at: string; roles: number }[];
 }
 
 /** Parts of a database that are not as the server left them, by what that means. Design: §13 */

@@ -21,10 +21,12 @@ export function* describeAdoptable({ rows, misfits, log, differences, strange }:
 
 function* describeRows(rows: Adoptable["rows"]): Generator<string> {
 	const { accounts, admins, realms, bindings, tokens, configs, providers, identities } = rows;
+	const { machines, machine_tokens, trusts, invitations } = rows;
 	const counts = [
 		`${accounts.total} accounts, ${accounts.disabled} of them disabled`,
 		`${realms.length} realms, ${bindings.length} roles, ${tokens.length} API tokens`,
 		`${configs.length} configurations of engines, ${providers.length} identity providers, ${identities.length} linked identities`,
+		`${machines.length} machines, ${machine_tokens.length} tokens of machines, ${trusts.length} trusts, ${invitations.length} invitations`,
 	];
 	yield `would be believed: ${counts.join(", ")}`;
 	for (const { email, name } of admins) yield `instance admin ${email}${name === email ? "" : ` (${name})`}`;
@@ -36,6 +38,27 @@ function* describeRows(rows: Adoptable["rows"]): Generator<string> {
 	for (const { name, type } of providers) yield `identity provider ${name} (${type})`;
 	for (const { provider, subject, email } of identities)
 		yield `identity ${subject} of ${provider} signs in as ${email}`;
+	yield* describeMachines(rows);
+}
+
+function* describeMachines({ machines, machine_tokens, trusts, invitations }: Adoptable["rows"]): Generator<string> {
+	for (const { machine, role, scopes, environment, engines, created_by } of machines) {
+		const limits = [`scopes ${scopes}`, ...placesOf(environment, engines)];
+		yield `machine ${machine} of ${created_by}: ${role}, ${limits.join(", ")}`;
+	}
+	for (const { name, prefix, machine, created_by, expires_at } of machine_tokens)
+		yield `token ${name || prefix} of machine ${machine}, made by ${created_by}, until ${expires_at}`;
+	for (const { name, machine, issuer, claims, created_by } of trusts)
+		yield `trust ${name} of machine ${machine}, made by ${created_by}: ${issuer} with ${claims}`;
+	for (const { email, created_by, expires_at, roles } of invitations)
+		yield `invitation of ${email} by ${created_by}: ${roles} roles, until ${expires_at}`;
+}
+
+function placesOf(environment: string | null, engines: string | null): string[] {
+	return [
+		environment === null ? "all environments" : `environment ${environment}`,
+		...(engines === null ? [] : [`engines ${engines}`]),
+	];
 }
 
 function describeToken(token: Adoptable["rows"]["tokens"][number]): string {
@@ -43,8 +66,7 @@ function describeToken(token: Adoptable["rows"]["tokens"][number]): string {
 	const limits = [
 		`scopes ${scopes}`,
 		realm === null ? "all realms" : `realm ${realm}`,
-		environment === null ? "all environments" : `environment ${environment}`,
-		...(engines === null ? [] : [`engines ${engines}`]),
+		...placesOf(environment, engines),
 		expires_at === null ? "without an end" : `until ${expires_at}`,
 	];
 	return `API token ${name} of ${owner}: ${limits.join(", ")}`;

@@ -11,11 +11,17 @@ const email = (id: string) => `coalesce((SELECT ${text("email")} FROM account WH
 
 /** Selects the slug of the realm that a row names, said to be deleted where it is, else the id that it names. */
 const slug = (id: string) =>
-	`coalesce((SELECT ${text("slug")} || iif(deleted_at IS NULL, '', ' (deleted)') FROM realm WHERE realm.id = ${id}), ${text(id)})`;
+	`coalesce((SELECT ${text("slug")} || iif(deleted_at IS NULL, '', ' (deleted)') FROM realm AS its WHERE its.id = ${id}), ${text(id)})`;
+
+/** Selects the machine that a row names as `realm/name`, else the id that it names. */
+const machine = (id: string) =>
+	`coalesce((SELECT ${slug("realm_id")} || '/' || ${text("name")} FROM machine AS its WHERE its.id = ${id}), ${text(id)})`;
+
+type Ask = <Row>(columns: string, from: string) => Row[];
 
 /** Reads the rows that grant something, as an adoption would believe them, with the names by which people know them. */
 export function believableRows(db: Database): Believable {
-	const all = <Row>(columns: string, from: string) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as Row[];
+	const all: Ask = (columns, from) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as never[];
 	const [accounts] = all<Believable["accounts"]>("count(*) AS total, count(disabled_at) AS disabled", "account");
 	return {
 		accounts: accounts ?? { total: 0, disabled: 0 },
@@ -23,7 +29,7 @@ export function believableRows(db: Database): Believable {
 			`${text("email")} AS email, ${text("name")} AS name`,
 			"account WHERE instance_admin = 1 ORDER BY email",
 		),
-		realms: all(`${slug("id")} AS realm, ${email("user_id")} AS owner`, "realm ORDER BY slug"),
+		realms: all(`${slug("realm.id")} AS realm, ${email("user_id")} AS owner`, "realm ORDER BY slug"),
 		bindings: all(
 			`${email("user_id")} AS email, ${text("role")} AS role, ${slug("realm_id")} AS realm`,
 			"binding ORDER BY 3, 1",
@@ -41,6 +47,34 @@ export function believableRows(db: Database): Believable {
 		identities: all(
 			`${text("provider")} AS provider, ${text("subject")} AS subject, ${email("user_id")} AS email`,
 			"sso_identity ORDER BY 3, 1, 2",
+		),
+		...believableMachines(all),
+	};
+}
+
+/** Reads the rows that let machines in, and people who have no account yet. */
+function believableMachines(all: Ask): Pick<Believable, "machines" | "machine_tokens" | "trusts" | "invitations"> {
+	const maker = `${email("created_by")} AS created_by`;
+	return {
+		machines: all(
+			`${machine("machine.id")} AS machine, ${text("role")} AS role, ${text("scopes")} AS scopes, ` +
+				`${text("environment")} AS environment, ${text("engines")} AS engines, ${maker}`,
+			"machine ORDER BY 1",
+		),
+		machine_tokens: all(
+			`${text("name")} AS name, ${text("prefix")} AS prefix, ${machine("machine_id")} AS machine, ${maker}, ` +
+				`${text("expires_at")} AS expires_at`,
+			"machine_token WHERE trust_id IS NULL ORDER BY 3, 1",
+		),
+		trusts: all(
+			`${text("name")} AS name, ${machine("machine_id")} AS machine, ` +
+				`${text("coalesce(issuer, trust_domain)")} AS issuer, ${text("claims")} AS claims, ${maker}`,
+			"trust ORDER BY 2, 1",
+		),
+		invitations: all(
+			`${text("email")} AS email, ${maker}, ${text("expires_at")} AS expires_at, ` +
+				"(SELECT count(*) FROM invitation_binding WHERE invitation_id = invitation.id) AS roles",
+			"invitation ORDER BY 1",
 		),
 	};
 }
