@@ -7,6 +7,7 @@ import { type Cli, createCli } from "../harness/cli.ts";
 import { type Api, api } from "../harness/client.ts";
 import { type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
+import { type ForgedJwt, forgedJwts, PUBLISHED_KEYS } from "../peers/forged-jwts.ts";
 import { gitlabClaims, type Issuer, startIssuer } from "../peers/issuer.ts";
 
 const VALUE = "canary-of-the-value";
@@ -54,6 +55,9 @@ async function did(cli: Cli, words: string): Promise<string> {
 const trust = (words: string) => did(asAda, `machine trust ${words}`);
 const ofIssuer = (audience = "") => `--issuer ${issuer.issuer} --ca-cert ${authority}${audience}`;
 const read = (cli: Cli) => did(cli, "secret get DB_URL --env prod");
+/** Tells whether the client sends it: it must be a JWT in form, and fit into a variable. The times of rows 23 and 24 pass while commands run. */
+const isSent = ({ row, token, answer }: ForgedJwt) =>
+	![23, 24].includes(row) && answer !== "accepted" && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) && token.length < 16_384;
 const machine = () => ({ SVC_MACHINE: `${slug}/deploy` });
 
 test("a GitHub Actions job reads a secret with GitHub's own variables until the trust is removed", async () => {
@@ -105,4 +109,28 @@ test("a pod reads with its projected token and given keys, and svc login names t
 	await writeFile(file, issuer.mint(claims("uid-2")), { mode: 0o600 });
 	const other = await (await as(pod)).run(["secret", "get", "DB_URL", "--realm", slug, "--env", "prod"]);
 	assert.equal(other.code, 3, "the account was made again under its name");
+});
+
+test("each kind of forged JWT ends a command with the same code and message", async () => {
+	await did(asAda, "machine create forged --env prod");
+	// The server asks an issuer once in 30 s, so the keys are given here.
+	const good = PUBLISHED_KEYS.filter(({ kid }) => ["rsa", "es", "bare"].includes(String(kid)));
+	const known = join(asAda.home, "published.json");
+	await writeFile(known, JSON.stringify({ keys: good }));
+	const named =
+		'--claim repository_id="2002" --claim repository_owner_id="1001" --claim ref=refs/heads/main --claim event_name=push';
+	await trust(`add oidc forged ${named} --issuer ${issuer.issuer} --keys ${known} --audience svc-shop`);
+	const now_s = Math.floor(Date.now() / 1000);
+	const forged = forgedJwts({ issuer: issuer.issuer, audience: "svc-shop", now_s });
+	const ofEachKind = new Map(forged.filter(isSent).map((jwt) => [jwt.answer, jwt]));
+	assert.ok(ofEachKind.size > 10, `${ofEachKind.size}`);
+	const said = new Set<string>();
+	for (const { what, token, answer } of ofEachKind.values()) {
+		const job = await as({ SVC_MACHINE: `${slug}/forged`, SVC_ID_TOKEN: token, SVC_AUDIENCE: "svc-shop" });
+		const { code, stdout, stderr } = await job.run(["secret", "get", "DB_URL", "--realm", slug, "--env", "prod"]);
+		said.add([code, stdout, stderr.split("\n")[0]].join(" "));
+		assert.equal(said.size, 1, `${what} (${answer}): ${[...said].join("; ")}`);
+		assert.ok(!stderr.includes(token), what);
+	}
+	assert.deepEqual([...said], [`3  svc: the server gives no token of ${slug}/forged for this JWT`]);
 });
