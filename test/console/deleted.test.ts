@@ -28,12 +28,12 @@ errand("somebody deletes a secret, restores it, and removes it for good", async 
 
 	await page.getByRole("link", { name: /^Delete/ }).click();
 	await page.getByRole("button", { name: "Delete the secret" }).click();
-	await page.getByRole("link", { name: `Remove ${KEY} in prod for good` }).click();
+	await page.getByRole("link", { name: `Remove for good: ${KEY} in prod` }).click();
 	const removing = page.getByRole("button", { name: "Remove it for good" });
 	await page.getByLabel("Type the key").fill("another");
 	await removing.click();
 	await told("Nothing is removed");
-	await page.getByRole("link", { name: `Remove ${KEY} in prod for good` }).click();
+	await page.getByRole("link", { name: `Remove for good: ${KEY} in prod` }).click();
 	await page.getByLabel("Type the key").fill(KEY);
 	await removing.click();
 	await told("removed for good");

@@ -43,8 +43,8 @@ errand("somebody sees why a person may not write, and what would give it", async
 	await bind(client, ada, slug, bob, "viewer");
 	await desk.open(`/realms/${slug}/members`);
 	await page.getByRole("link", { name: "Why somebody may or may not" }).click();
-	await heading(page, `What ${ada.email} may do in ${slug}`);
-	await page.getByText("They own the realm.").waitFor();
+	await heading(page, `What you may do in ${slug}`);
+	await page.getByText("Owner of the realm.").waitFor();
 	await page.getByLabel("E-mail").fill(bob.email);
 	await page.getByLabel("Environment").selectOption("prod");
 	await page.getByRole("button", { name: "Explain" }).click();

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { heading, signIn } from "./browser.ts";
 import { type EngineWorld, startEngineWorld } from "./engine-world.ts";
+import { ERRAND_PAGES, prepareErrands } from "./errand-pages.ts";
 import { ok } from "./expect.ts";
 import { apiToken, bind, person } from "./fixtures.ts";
 import { installMemoEngines } from "./memo-engine.ts";
@@ -66,6 +67,7 @@ export const PAGES: readonly ListedPage[] = [
 		prepare: (page) => page.getByText("Change", { exact: true }).last().click(),
 	},
 	{ name: "account", path: () => "/console/account", heading: () => "Your account" },
+	...ERRAND_PAGES,
 	{ name: "not-found", path: () => "/console/nowhere", heading: () => "Not found" },
 ];
 
@@ -89,6 +91,7 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
 		"moved to the new host <script>alert(1)</script>",
 	);
 	await write("CACHE_ADDRESS", "redis://cache.internal", "dev");
+	await prepareErrands(world);
 	const member = await person(client, "a-colleague-with-a-rather-long-name");
 	await bind(client, admin, slug, member, "member");
 	await apiToken(client, admin, "read,write", { realm: slug, environment: "prod" });

@@ -27,7 +27,7 @@ async function explain(needs: ExplainPageNeeds, { actor, params: [slug = ""], qu
 		({ capability, scope, allowed, reason, command }) =>
 			html`<tr><th scope="row">${capability}, ${scope}</th><td data-label="Allowed">${allowed ? "yes" : html`<span class="bad">no</span>`}</td><td data-label="Why">${reason}</td><td data-label="What gives it">${command === "" ? "" : html`<code>${command}</code>`}</td></tr>`,
 	);
-	const who = user ?? actor.email;
+	const who = user ?? "you";
 	const standing = found.disabled ? html`<p class="bad">The account is disabled.</p>` : "";
 	const about = user === undefined ? [] : [`--user ${user}`];
 	const asked = [...about, ...(environment === undefined ? [] : [`--env ${environment}`])].join(" ");
@@ -41,8 +41,8 @@ async function explain(needs: ExplainPageNeeds, { actor, params: [slug = ""], qu
 }
 
 function standingOf({ role, is_owner }: { role: string; is_owner: boolean }): string {
-	if (is_owner) return "They own the realm.";
-	return role === "" ? "They have no role in the realm." : `Their role in the realm is ${role}.`;
+	if (is_owner) return "Owner of the realm.";
+	return role === "" ? "No role in the realm." : `Role in the realm: ${role}.`;
 }
 
 /** Asks about another person only where the rules answer that. */

@@ -1,0 +1,66 @@
+import type { ListedPage } from "./console-world.ts";
+import type { EngineWorld } from "./engine-world.ts";
+import { ok } from "./expect.ts";
+import { invitation, machineToken, secret, secretPath } from "./fixtures.ts";
+
+const OLD = "payments/OLD_URL";
+const KEY = "payments/DB_URL";
+
+/** Makes a page below a realm. @param heading may name the realm as `shop` */
+const inRealm = (name: string, path: string, heading: string): ListedPage => ({
+	name,
+	path: (slug) => `/console/realms/${slug}/${path}`,
+	heading: (slug) => heading.replace("shop", slug),
+});
+
+const ofKey = (key: string, action: string) => `secrets/${encodeURIComponent(key)}/${action}?env=prod`;
+
+/** Pages of errands: people, machines, tokens, what was deleted. */
+export const ERRAND_PAGES: readonly ListedPage[] = [
+	{ name: "register", path: () => "/console/register", heading: () => "Make your account", isPublic: true },
+	inRealm("secret-delete", ofKey(KEY, "delete"), `Delete ${KEY} in prod?`),
+	inRealm("secret-purge", ofKey(OLD, "purge"), `Remove ${OLD} in prod for good?`),
+	inRealm("deleted", "deleted", "Deleted secrets of shop"),
+	inRealm("compare", "compare?from=staging&to=prod", "Compare environments of shop"),
+	inRealm("invite", "invite", "Invite somebody into shop"),
+	inRealm("machines", "machines", "Machines of shop"),
+	inRealm("machine", "machines/deploy", "Machine deploy"),
+	inRealm("machine-delete", "machines/deploy/delete", "Delete the machine deploy?"),
+	inRealm("trust-github", "machines/deploy/trust?type=github", "Trust GitHub Actions"),
+	inRealm("trust-oidc", "machines/deploy/trust?type=oidc", "Trust another issuer"),
+	{
+		name: "explain",
+		path: (slug) => `/console/realms/${slug}/explain?user=&env=prod`,
+		heading: (slug) => `What you may do in ${slug}`,
+	},
+	{ name: "invitations", path: () => "/console/invitations", heading: () => "Open invitations" },
+	{ name: "identities", path: () => "/console/account/identities", heading: () => "How you sign in" },
+	{ name: "chain", path: () => "/console/chain", heading: () => "The audit log's chain" },
+	{
+		name: "token",
+		path: () => "/console/account/token",
+		heading: () => "New API token",
+	},
+	{
+		name: "token-made",
+		path: () => "/console/account/token",
+		heading: () => "New API token",
+		async prepare(page) {
+			await page.getByLabel("Name").fill("deploy");
+			await page.getByRole("button", { name: "Make the token" }).click();
+			await page.locator("[data-value]").waitFor();
+		},
+	},
+];
+
+/** Gives the pages of errands something to show. */
+export async function prepareErrands({ client, admin, slug }: EngineWorld): Promise<void> {
+	const { token } = admin;
+	await secret(client, admin, slug, OLD, "one", { environment: "prod" });
+	ok(await client.delete(`${secretPath(slug, OLD)}?env=prod`, { token }));
+	await secret(client, admin, slug, "NEW_KEY", "one", { environment: "staging" });
+	const machine = { role: "viewer", environment: "prod", description: "rolls out <script>alert(1)</script>" };
+	ok(await client.put(`/realms/${slug}/machines/deploy`, machine, { token }));
+	await machineToken(client, admin, slug, "deploy");
+	await invitation(client, admin, { bindings: [{ realm: slug, role: "member" }] });
+}
