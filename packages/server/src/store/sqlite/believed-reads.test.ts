@@ -140,6 +140,7 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	],
 	"secrets.count": ["secret", COUNTS],
 	"secrets.countExpiring": ["realm secret secret_version", COUNTS],
+	"secrets.versionsAt": ["secret", "a value opens under its own name alone, so an altered name shows none"],
 };
 
 /** Tables, of those whose rows authenticate themselves, that a statement names without their view. */

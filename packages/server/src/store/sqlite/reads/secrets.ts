@@ -1,3 +1,4 @@
+import type { Environment } from "../../../messages.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, desc, eq, gt, isNull, lt, or, sql } from "../drizzle.ts";
 import { believed, rowAltered } from "../row-guard.ts";
@@ -30,6 +31,9 @@ const inEnvironment = or(
 	eq(placeholder("environment") as never, ""),
 	eq(secret.environment, placeholder("environment")),
 );
+
+/** The table of secrets, altered rows included, under the name of its view. */
+const asItIs = sql.raw(`secret AS ${believed("secret")}`);
 
 /** Questions about secrets. A deleted secret has no versions, so looking for versions finds live secrets only. */
 export function secretReads(db: Reader): Reads {
@@ -108,7 +112,7 @@ function lists(db: Reader): Pick<Reads, "list" | "count"> {
 	const total = later(() =>
 		db
 			.select({ total: count() })
-			.from(sql.raw(`secret AS ${believed("secret")}`))
+			.from(asItIs)
 			.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, isNull(secret.deleted_at)))
 			.prepare(),
 	);
@@ -136,19 +140,24 @@ function versions(db: Reader): Pick<Reads, "versionsAt"> {
 			)
 			.prepare(),
 	);
+	// A value opens under its own name alone: the name needs no MAC here.
 	const name = later(() =>
 		db
-			.select({ realm_id: secret.realm_id, environment: secret.environment, key: secret.key })
-			.from(secret)
+			.select({
+				realm_id: sql<string>`${secret.realm_id}`,
+				environment: sql<Environment>`${secret.environment}`,
+				key: sql<string>`${secret.key}`,
+			})
+			.from(asItIs)
 			.where(eq(secret.id, placeholder("secret_id")))
 			.prepare(),
 	);
 	return {
 		versionsAt: (wanted) =>
 			wanted.map(({ secret_id, version: number }) => {
-				const row = version().get({ secret_id, version: number });
-				const named = row && name().get({ secret_id });
-				return named && { ...row, ...named };
+				const named = name().get({ secret_id });
+				const row = named && version().get({ secret_id, version: number });
+				return row && { ...row, ...named };
 			}),
 	};
 }
