@@ -292,4 +292,9 @@ test("names tell who caused an event, of those who have an account", async () =>
 	assert.deepEqual(await events(client, alice, "actor=%40"), []);
 	const { slug: foreign } = await realm(client, bob);
 	assert.deepEqual(await events(client, alice, `names=true&realm=${foreign}`), []);
+	const { slug: own } = await realm(client, alice);
+	ok(await client.post(`/realms/${own}/policy/bindings`, { user_id: bob.id, role: "viewer" }, asAlice()), 201);
+	const bound = (filter: string) => events(client, alice, `realm=${own}&type=policy.binding.created${filter}`);
+	assert.partialDeepStrictEqual(await bound("&names=true"), [{ people: { [bob.id]: bob.email } }]);
+	assert.deepEqual(Object.keys((await bound(""))[0] ?? {}).includes("people"), false);
 });

@@ -24,7 +24,7 @@ export function addDeletionCommands(realm: Command, io: Io): void {
 		usage: "delete <slug>",
 		summary: "delete a realm and everything in it; its owner can restore it for 30 days",
 		details:
-			"Its credentials are revoked and its slug is free immediately. Tokens limited to it end for good when it is restored.",
+			"Its credentials are revoked and its slug is free immediately. Tokens limited to it, and the tokens and trusts of its machines, end for good.",
 		options: [option("--yes", "do not ask")],
 		examples: ["svc realm delete shop", "svc realm delete shop --yes"],
 		run: deleteRealm,
@@ -34,7 +34,7 @@ export function addDeletionCommands(realm: Command, io: Io): void {
 		summary: "bring a deleted realm back with its bindings and secrets",
 		details:
 			"The newest deletion of the slug, unless you name one. Its owner and the instance admin can restore it.\n" +
-			"Credentials of its engines stay revoked, its engines' configurations removed, and tokens limited to it ended.",
+			"Credentials of its engines stay revoked, its engines' configurations removed, tokens limited to it ended, and the tokens and trusts of its machines, too: make those again.",
 		options: [
 			option("--id <id>", "the realm's id (see `svc realm list --deleted`)"),
 			option("--as <slug>", "another slug, when its own is taken"),

@@ -11,6 +11,18 @@ test("facts begin with what they are about, and end with where it came from", ()
 	);
 });
 
+test("a bulk read says whether it was of values or of keys alone", () => {
+	const facts = { environment: "prod", count: 3, key_set: "ff65" };
+	assert.equal(factsInWords(JSON.stringify(facts), "secret.list"), "prod values=3");
+	assert.equal(factsInWords(JSON.stringify({ ...facts, values: false }), "secret.list"), "prod keys=3");
+});
+
+test("accounts that an event is about are shown by name", () => {
+	const facts = JSON.stringify({ user_id: "id", role: "viewer" });
+	assert.equal(factsInWords(facts, "policy.binding.created", { id: "bob@example.com" }), "bob@example.com role=viewer");
+	assert.equal(factsInWords(facts, "policy.binding.created", { other: "x" }), "id role=viewer");
+});
+
 test("facts that are no JSON object stay as they are", () => {
 	for (const data of ["", "none", "[1]", '"text"']) assert.equal(factsInWords(data), data);
 });

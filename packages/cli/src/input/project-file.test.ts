@@ -28,6 +28,9 @@ test("realm and environment are of the flag, else of the variable, else of the n
 	assert.deepEqual(await seen(both.cwd), [0, "till/secrets?env=dev"]);
 	assert.deepEqual(await seen(above.cwd, [], { SVC_ENV: "test" }), [0, "shop/secrets?env=test"]);
 	assert.deepEqual(await seen(above.cwd, ["--realm", "cafe"], { SVC_REALM: "till" }), [0, "cafe/secrets?env=prod"]);
+	const machine = { SVC_MACHINE: "till/deploy" };
+	assert.deepEqual(await seen(above.cwd, [], machine), [0, "shop/secrets?env=prod"]);
+	assert.deepEqual(await seen("/", [], machine), [0, "till/secrets?env=dev"]);
 	assert.equal((await run(["secret", "list"], { env: server.env })).code, 2);
 });
 

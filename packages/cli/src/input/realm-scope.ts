@@ -20,7 +20,10 @@ export interface EnvironmentOptions extends RealmOptions {
 }
 
 /** `--realm`, for a command about a realm. */
-export const REALM_OPTION = option("--realm <slug>", "realm (else SVC_REALM, else .svc.toml)");
+export const REALM_OPTION = option(
+	"--realm <slug>",
+	"realm (else SVC_REALM, else .svc.toml, else that of SVC_MACHINE)",
+);
 
 /** `--realm` and `--env`, for a command about one environment of a realm. */
 export const ENVIRONMENT_OPTIONS = [
@@ -28,7 +31,7 @@ export const ENVIRONMENT_OPTIONS = [
 	option("--env <name>", "dev, staging, prod or test (else SVC_ENV, else .svc.toml, else dev)").choices(ENVIRONMENTS),
 ];
 
-/** The realm from --realm, else SVC_REALM, else the nearest `.svc.toml`. @throws Failure usage when there is none */
+/** The realm from --realm, else SVC_REALM, else the nearest `.svc.toml`, else SVC_MACHINE. @throws Failure usage when there is none */
 export function realmOf(context: Context<RealmOptions>): string {
 	const realm = realmIfAny(context);
 	if (realm === undefined) {
@@ -41,7 +44,8 @@ export function realmOf(context: Context<RealmOptions>): string {
 
 /** Like `realmOf`, for commands that also work without a realm. @throws Failure usage when a `.svc.toml` is not understood */
 export function realmIfAny({ io, options }: Context<RealmOptions>): string | undefined {
-	return options.realm ?? setting(io, "SVC_REALM") ?? readProjectFile(io).realm;
+	const given = options.realm ?? setting(io, "SVC_REALM") ?? readProjectFile(io).realm;
+	return given ?? setting(io, "SVC_MACHINE")?.split("/")[0];
 }
 
 /**

@@ -1,12 +1,13 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
-import { NameFields, type NameNeeds, namesOf, WithNames } from "../names.ts";
+import { NameFields, type NameNeeds, type Names, nameIn, namesOf, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { AccessNeeds } from "../policy/authorize.ts";
 import { type AuditNeeds, listEvents } from "./audit.ts";
 import { eventId } from "./chain.ts";
 import { exportEvents, findKeys } from "./export.ts";
+import { peopleIn } from "./people.ts";
 import { verifyRoute } from "./verify-route.ts";
 
 /** Events on a page when no limit is given. Spec: API › Limits. */
@@ -37,6 +38,7 @@ const EventSchema = v.object({
 const NamedSchema = v.object({
 	...EventSchema.entries,
 	...NameFields,
+	people: v.optional(v.record(v.string(), v.string())),
 });
 
 const SPAN = { since: v.optional(instantOf("since")), until: v.optional(instantOf("until")) };
@@ -61,10 +63,12 @@ export function auditRoutes(needs: AuditNeeds & AccessNeeds & NameNeeds): Route[
 			async handle({ actor, query }) {
 				const { limit, cursor, include_total, names, ...filter } = query;
 				const { rows, pagination } = await listEvents(needs, actor, filter, { limit, cursor, include_total });
-				const named = await namesOf(needs, names === "true" ? rows.map((row) => row.actor) : []);
+				const seen = names === "true" ? rows.flatMap(({ actor: by, data }) => [by, ...peopleIn(data)]) : [];
+				const named = await namesOf(needs, seen);
 				const events = rows.map((row) => {
-					const { timestamp, type, actor, realm, data } = row;
-					return { id: eventId(row.hash), timestamp, type, actor, realm, data, ...named.get(actor) };
+					const { timestamp, type, actor: by, realm, data } = row;
+					const people = names === "true" ? { people: namedIn(named, data) } : {};
+					return { id: eventId(row.hash), timestamp, type, actor: by, realm, data, ...named.get(by), ...people };
 				});
 				return { events, pagination };
 			},
@@ -72,6 +76,12 @@ export function auditRoutes(needs: AuditNeeds & AccessNeeds & NameNeeds): Route[
 		keysRoute(needs),
 		verifyRoute(needs),
 	];
+}
+
+/** Names the accounts that an event is about; undefined when there is none whose name is known. */
+function namedIn(names: ReadonlyMap<string, Names>, data: string): Record<string, string> | undefined {
+	const found = peopleIn(data).flatMap((id) => (names.has(id) ? [[id, nameIn(names, id)]] : []));
+	return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
 const ChainedSchema = v.object({

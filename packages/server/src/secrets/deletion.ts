@@ -111,5 +111,5 @@ function notRestorable(): AppError {
 }
 
 function keyLives(): AppError {
-	return new AppError("conflict", "the key was written again: delete that secret first, then restore this one");
+	return new AppError("conflict", "the key has a secret, restored or written again: delete it first to restore another one");
 }

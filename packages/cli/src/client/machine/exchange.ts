@@ -59,7 +59,9 @@ function unknown(address: string, cause: Failure): Failure {
 
 /** The reason that the JWT itself shows, without anything that it holds. */
 function reasonIn(jwt: string, audience: string): string | undefined {
-	const { aud, exp } = claimsOf(jwt);
+	const claims = claimsOf(jwt);
+	if (claims === undefined) return "what was given is no JWT: those are three parts in Base64, with dots between them";
+	const { aud, exp } = claims;
 	if (typeof exp === "number" && exp * 1000 < Date.now())
 		return "the JWT has ended: its file must be written again in time (a subPath mount never is), or the job runs longer than its JWT is valid";
 	const audiences = [aud].flat();
@@ -69,11 +71,11 @@ function reasonIn(jwt: string, audience: string): string | undefined {
 	return undefined;
 }
 
-function claimsOf(jwt: string): { readonly aud?: unknown; readonly exp?: unknown } {
+function claimsOf(jwt: string): { readonly aud?: unknown; readonly exp?: unknown } | undefined {
 	try {
 		const claims = JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString("utf8"));
-		return typeof claims === "object" && claims !== null ? claims : {};
+		return typeof claims === "object" && claims !== null ? claims : undefined;
 	} catch {
-		return {};
+		return undefined;
 	}
 }

@@ -113,6 +113,9 @@ test("a machine that the server refuses is told why, as far as its JWT shows it"
 		refuse: () => refusal(401, "invalid_credentials", "the JWT was refused"),
 	});
 	const soon = Date.now() / 1000 + 600;
+	const garbage = await run(REALMS, { env: { ...server.env, SVC_ID_TOKEN: "hunter2.hunter2.hunter2" } });
+	assert.match(garbage.stderr, /is no JWT/);
+	assert.doesNotMatch(garbage.stderr, /hunter2/);
 	for (const [claims, hint] of [
 		[
 			{ aud: server.address, exp: soon },
