@@ -10,7 +10,7 @@ import { parseInstant } from "../input/duration.ts";
 import { write } from "../io/io.ts";
 import { layoutFor, note, showTable, toJson, visibleCells } from "../io/output.ts";
 import { type Report, withProgress } from "../io/progress.ts";
-import { type Column, cut, ids, instants, layOut } from "../io/table.ts";
+import { type Column, cut, instants, layOut, spare } from "../io/table.ts";
 import { explainNone } from "./audit-none.ts";
 import { findToken, ID } from "./token.ts";
 
@@ -37,7 +37,7 @@ export const AUDIT_LIST: CommandSpec<ListOptions> = {
 	isDefault: true,
 	summary: "list events, the newest first",
 	details:
-		"On a terminal, each event is one line, with the e-mail of the account, or the name of the machine, that caused it. A file or a program gets ids, and each event's facts as JSON.",
+		"On a terminal, each event is one line, with the e-mail of the account, or the name of the machine, that caused it; what does not fit is cut, and --wide shows all. A file or a program gets ids, and each event's facts as JSON.",
 	options: [
 		option("--realm <slug>", "of this realm"),
 		option("--key <key>", "of secrets with this key"),
@@ -80,7 +80,7 @@ async function listEvents(context: Context<ListOptions>): Promise<void> {
 		await note(context, `the newest ${wanted}: --limit and --all show more`);
 }
 
-const PEOPLE: readonly Column[] = [instants("TIME"), ids("WHO"), "TYPE", "REALM", cut("WHAT")];
+const PEOPLE: readonly Column[] = [instants("TIME"), cut("WHO"), cut("TYPE"), spare("REALM"), spare("WHAT")];
 const PROGRAMS: readonly Column[] = ["TIME", "TYPE", "ACTOR", "REALM", "DATA"];
 
 function plainCells(event: Answer): string[] {

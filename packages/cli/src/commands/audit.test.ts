@@ -80,6 +80,15 @@ test("on a terminal an event is one line with an e-mail; programs get what they 
 	assert.deepEqual(shown.length, 2);
 	assert.match(shown[1] ?? "", /^now +ada@example.com +secret.read +shop +DB_URL prod v3 note=x+…$/);
 	assert.equal(shown[1]?.length, 100);
+	for (const columns of [50, 80]) {
+		const narrow = await run(flags, { env: { ...env, NO_COLOR: "1" }, typed: [], columns });
+		const lines = narrow.stdout.trimEnd().split("\n");
+		assert.equal(lines.length, 2);
+		assert.match(lines[1] ?? "", /^now +ada@exam\S* +secret\.re\S* +(shop +)?DB_URL/);
+		assert.ok(lines.every((line) => line.length <= columns));
+	}
+	const wide = await run([...flags, "--wide"], { env: { ...env, NO_COLOR: "1" }, typed: [], columns: 50 });
+	assert.match(wide.stdout, /^now +ada@example.com +secret.read +shop +DB_URL prod v3 note=x{200}$/m);
 	const piped = (await run(flags, { env })).stdout;
 	assert.ok(piped.endsWith(`${event.timestamp}  secret.read  id     shop   ${facts}\n`), piped);
 	const { events } = JSON.parse((await run([...flags, "--json"], { env, typed: [] })).stdout);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { displayWidth } from "./display-width.ts";
-import { layOut, PLAIN } from "./table.ts";
+import { cut, layOut, PLAIN, spare } from "./table.ts";
 
 const TERMINAL = { hasColours: false, isExact: false };
 
@@ -27,4 +27,22 @@ test("at every width, no line is wider than the terminal, and every word of ever
 		const shown = new Set(words(lines));
 		assert.ok(words(rows.flat()).every((word) => shown.has(word)));
 	}
+});
+
+test("where cells are cut and columns can be spared, each row is one line down to the narrowest terminal", () => {
+	const columns = [cut("WHO"), cut("TYPE"), spare("REALM"), spare("WHAT")];
+	const rows = [["somebody@example.com", "auth.login.failed", "a-long-name-of-a-realm", "DB_URL prod v3 via=api"]];
+	const line = (width: number) => {
+		const laid = layOut(columns, rows, { ...TERMINAL, width });
+		assert.deepEqual([laid.head.length, laid.rows[0]?.length], [1, 1]);
+		return laid.rows[0]?.[0] ?? "";
+	};
+	for (let width = 22; width < 100; width++) assert.ok(displayWidth(line(width)) <= width);
+	assert.match(line(46), / a-long-n.* DB_URL/);
+	assert.match(line(40), /^somebody\S*… {2}auth\S*… {2}DB_URL /);
+	assert.match(line(22), /^somebody@… {2}auth\.logi…$/);
+	assert.match(
+		line(200),
+		/^somebody@example.com {2}auth.login.failed {2}a-long-name-of-a-realm {2}DB_URL prod v3 via=api$/,
+	);
 });

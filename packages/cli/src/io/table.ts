@@ -3,7 +3,9 @@ import { displayWidth, shorten, wrap } from "./display-width.ts";
 import { relativeTime } from "./duration.ts";
 
 /** A column: a title alone for plain text, or a title and what the cells hold. */
-export type Column = string | { readonly title: string; readonly holds: "id" | "instant" | "state" | "line" };
+export type Column =
+	| string
+	| { readonly title: string; readonly holds: "id" | "instant" | "state" | "line"; readonly isSpare?: true };
 
 /** A column of ids, which are shortened where there is no room. */
 export const ids = (title: string): Column => ({ title, holds: "id" });
@@ -16,6 +18,9 @@ export const states = (title: string): Column => ({ title, holds: "state" });
 
 /** A column whose cells are cut at their end where there is no room, so that each row is one line. */
 export const cut = (title: string): Column => ({ title, holds: "line" });
+
+/** A column like that, which is left out where there is still no room. */
+export const spare = (title: string): Column => ({ title, holds: "line", isSpare: true });
 
 /** How a table is laid out. */
 export interface Layout {
@@ -38,8 +43,8 @@ export const PLAIN: Layout = { width: Number.POSITIVE_INFINITY, hasColours: fals
 const GAP = "  ";
 
 /**
- * Lays out a table with aligned columns. Where it is wider than the terminal, it first shortens ids, then wraps texts between words, and as a last
- * resort shows each row as a block of lines.
+ * Lays out a table with aligned columns. Where it is wider than the terminal, it first shortens ids, then wraps texts between words, leaves out
+ * columns that can be spared, the first of them first, and as a last resort shows each row as a block of lines.
  * @param rows cells, already made `visible`
  */
 export function layOut(columns: readonly Column[], rows: readonly (readonly string[])[], layout: Layout): Lines {
@@ -47,10 +52,17 @@ export function layOut(columns: readonly Column[], rows: readonly (readonly stri
 	const titles = columns.map(titleOf);
 	const natural = widthsOf([titles, ...shown], displayWidth);
 	if (totalOf(natural) <= layout.width) return align(columns, shown, natural, layout);
-	const short = shown.map((row) => row.map((cell, at) => (holds(columns[at]) === "id" ? shortId(cell) : cell)));
+	const short = shown.map((row) =>
+		row.map((cell, at) => (["id", "line"].includes(holds(columns[at])) ? shortId(cell) : cell)),
+	);
 	const wanted = widthsOf([titles, ...short], displayWidth);
 	const least = widthsOf([titles, ...short], (cell, at) => leastWidth(cell, holds(columns[at])));
-	if (totalOf(least) > layout.width) return blocks(columns, shown, layout);
+	if (totalOf(least) > layout.width) {
+		const spared = columns.findIndex((column) => typeof column !== "string" && column.isSpare === true);
+		if (spared === -1) return blocks(columns, shown, layout);
+		const without = <Item>(items: readonly Item[]) => items.filter((_, at) => at !== spared);
+		return layOut(without(columns), rows.map(without), layout);
+	}
 	return align(columns, short, narrow(wanted, least, layout.width), layout);
 }
 

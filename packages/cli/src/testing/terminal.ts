@@ -15,6 +15,8 @@ export interface Surroundings {
 	readonly stdin?: string | Uint8Array;
 	/** Makes all three streams a terminal; each question receives the next of these keystrokes. */
 	readonly typed?: readonly string[];
+	/** Columns of that terminal; 100 by default. */
+	readonly columns?: number;
 	/** Receives each text on stderr as it is written. */
 	heard?(text: string): void;
 }
@@ -29,7 +31,7 @@ export interface Outcome {
 }
 
 /** Streams in memory, and a record of what was written to them. */
-export function fakeIo({ env = {}, cwd = "/", stdin = "", typed, heard }: Surroundings = {}): {
+export function fakeIo({ env = {}, cwd = "/", stdin = "", typed, columns = 100, heard }: Surroundings = {}): {
 	io: Io;
 	outcome(code: number): Outcome;
 	/** Sends the command a signal. */
@@ -49,7 +51,7 @@ export function fakeIo({ env = {}, cwd = "/", stdin = "", typed, heard }: Surrou
 					done();
 				},
 			}),
-			{ isTTY, columns: 100 },
+			{ isTTY, columns },
 		);
 	const onStderr = (text: string) => {
 		heard?.(text);
