@@ -80,3 +80,29 @@ test("no form of a realm can be forged, and none works for who may not", async (
 	assert.deepEqual(await changes(), before);
 	assert.equal(ok(await client.get<{ tokens: unknown[] }>("/auth/tokens", { token: ada.token })).tokens.length, 0);
 });
+
+const MARKUP = `<img src=x onerror="alert(1)"><script>alert(1)</script>'&`;
+
+test("what was stored or asked is text on every page of an errand, and no page may be framed or cached", async () => {
+	const { token } = ada;
+	ok(await client.put(`/realms/${slug}/machines/odd`, { role: "viewer", description: MARKUP }, { token }));
+	ok(await client.post(`/realms/${slug}/machines/odd/tokens`, { name: MARKUP, ttl: "1h" }, { token }), 201);
+	const mine = ok(await client.post<{ id: string }>("/auth/tokens", { name: MARKUP }, { token }), 201);
+	const asked = encodeURIComponent(MARKUP);
+	const shown = ["machines", "machines/odd", "/console/account", `secrets/${asked}/delete?env=prod`];
+	const others = ["deleted", "compare?from=dev&to=prod", `compare?from=${asked}&to=prod`, `explain?user=${asked}`];
+	const more = ["invite", "machines/odd/trust?type=oidc", `machines/odd/trust?type=${asked}`, "machines/odd/delete"];
+	const own = ["/console/account/token", "/console/account/identities", "/console/invitations", "/console/chain"];
+	for (const path of [...shown, ...others, ...more, ...own]) {
+		const target = path.startsWith("/") ? path : `/console/realms/${slug}/${path}`;
+		const { status, headers, text } = await ask(server, "GET", target, session);
+		assert.ok(status < 500, path);
+		assert.doesNotMatch(text, /<img|<script>|\son\w+="/, path);
+		if (shown.includes(path)) assert.match(text, /&lt;img src=x onerror=&quot;alert\(1\)&quot;&gt;/, path);
+		assert.match(String(headers["content-security-policy"]), /frame-ancestors 'none'/, path);
+		assert.equal(headers["cache-control"], "no-store", path);
+		const { status: ofStranger } = await ask(server, "GET", target);
+		assert.equal(ofStranger, 401, path);
+	}
+	ok(await client.delete(`/auth/tokens/${mine.id}`, { token }));
+});
