@@ -1,8 +1,10 @@
+import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { skipWithoutRedis } from "../peers/redis.ts";
 import { WITH_AN_AIM } from "./aims.ts";
 import { expectNoticed } from "./expected.ts";
-import { OF_LOG, OF_TIP } from "./log.ts";
+import { OF_LOG, OF_TIP, WITHIN_LOG } from "./log.ts";
+import { moved, swapped } from "./rows.ts";
 import type { Forgery } from "./trial.ts";
 import { createForgedWorld, type ForgedWorld } from "./world.ts";
 
@@ -16,27 +18,62 @@ before(async () => {
 	ends.defer(world.close);
 });
 
-/** Forgeries of rows: invented, changed, of content alone, and put back. */
-const OF_ROWS = WITH_AN_AIM.filter(({ name }) =>
-	/administer the instance|of one's own making|an older value|as it once was/.test(name),
-);
+const named = (forgeries: readonly Forgery[], name: string): Forgery =>
+	forgeries.find((forgery) => forgery.name.endsWith(`: ${name}`)) ?? assert.fail(`no forgery ${name}`);
 
-/** Tries each of some forgeries together with each of others. */
-const pairs = (some: readonly Forgery[], others: readonly Forgery[]): Forgery[] =>
-	some.flatMap((one) =>
-		others.map((other) => ({
-			name: `${one.name}, and ${other.name}`,
-			apply(database) {
-				one.apply?.(database);
-				other.apply?.(database);
-			},
-		})),
-	);
+/** One forgery of rows of each class. */
+const OF_ROWS: Readonly<Record<string, Forgery>> = {
+	"a row inserted": named(WITH_AN_AIM, "a token of one's own making"),
+	"a row changed": named(WITH_AN_AIM, "to administer the instance"),
+	"two rows swapped": swapped("account", "password"),
+	"a row moved to another realm": moved("binding"),
+	"rows as they once were": named(WITH_AN_AIM, "everything that ended, as it once was"),
+	"all accounts deleted": named(WITH_AN_AIM, "to be the first account"),
+	"an older value as the current one": named(WITH_AN_AIM, "an older value"),
+};
 
-const PAIRS = { "rows and log": [OF_ROWS, OF_LOG], "rows and tip": [OF_ROWS, OF_TIP], "log and tip": [OF_LOG, OF_TIP] };
+/** One forgery of the log of each class. */
+const CLASSES_OF_LOG: Readonly<Record<string, Forgery>> = {
+	"a log cut": named(OF_LOG, "cut with its checkpoints"),
+	"a log cut and forged": named(OF_LOG, "cut, forged and without checkpoints"),
+	"a log rehashed from the middle": named(OF_LOG, "rehashed from the middle, without checkpoints"),
+	"the log's end as it once was": named(OF_LOG, "its end as it once was"),
+	"a log in another order": named(WITHIN_LOG, "reordered"),
+	"replaced checkpoints": named(WITHIN_LOG, "checkpoints' hash replaced"),
+};
 
-for (const [what, [some = [], others = []]] of Object.entries(PAIRS)) {
+const TIPS: Readonly<Record<string, readonly Forgery[]>> = {
+	"the tip kept": [],
+	"the tip as it once was": [named(OF_TIP, "as it once was")],
+	"the tip deleted": [named(OF_TIP, "deleted")],
+};
+
+/** Tries some forgeries together, in this order. */
+const together = (forgeries: readonly Forgery[]): Forgery => ({
+	name: forgeries.map(({ name }) => name).join(", and "),
+	apply(database) {
+		for (const { apply } of forgeries) apply?.(database);
+	},
+});
+
+for (const [tip, ofTip] of Object.entries(TIPS))
+	for (const [what, ofRows] of Object.entries(OF_ROWS))
+		test(
+			`${what}, with each forgery of the log and ${tip}, give no access, hide nothing and are noticed`,
+			options,
+			() =>
+				expectNoticed(
+					world,
+					Object.values(CLASSES_OF_LOG).map((ofLog) => together([ofRows, ofLog, ...ofTip])),
+				),
+		);
+
+const PAIRS = { "rows and tip": [Object.values(OF_ROWS), OF_TIP], "log and tip": [OF_LOG, OF_TIP] };
+
+for (const [what, [some = [], others = []]] of Object.entries(PAIRS))
 	test(`forgeries of ${what} together give no access, hide nothing and are noticed`, options, () =>
-		expectNoticed(world, pairs(some, others)),
+		expectNoticed(
+			world,
+			some.flatMap((one) => others.map((other) => together([one, other]))),
+		),
 	);
-}
