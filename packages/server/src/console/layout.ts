@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { readAsset } from "../asset.ts";
+import { type Command, lineOf } from "./command.ts";
 import { address, constant, type Html, html, textOf } from "./html.ts";
 import type { Link, Page } from "./page.ts";
 
@@ -33,6 +34,7 @@ export function createLayout(): Layout {
 	const style = Buffer.concat([
 		readAsset(new URL("./console.css", import.meta.url)),
 		readAsset(new URL("./charts.css", import.meta.url)),
+		readAsset(new URL("./screens.css", import.meta.url)),
 	]);
 	const bytes = readAsset(new URL("./console.js", import.meta.url));
 	const path = `/console/${hash("sha256", bytes, "hex").slice(0, 16)}.js`;
@@ -93,7 +95,7 @@ function tabs({ name, current, links }: NonNullable<Page["tabs"]>): Html {
 	return html`<nav class="tabs" aria-label="${name}"><ul>${items}</ul></nav>`;
 }
 
-function terminal(commands: readonly string[]): Html | string {
+function terminal(commands: readonly Command[]): Html | string {
 	if (commands.length === 0) return "";
-	return html`<footer><p>The same in a terminal:</p>${commands.map((command) => html`<pre>${command}</pre>`)}</footer>`;
+	return html`<footer><p>The same in a terminal:</p>${commands.map((one) => html`<pre>${lineOf(one)}</pre>`)}</footer>`;
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
+import type { Command } from "./command.ts";
 import type { Address, Html } from "./html.ts";
 
 /** Fields of a form or a query. Any may be missing. */
@@ -54,7 +55,7 @@ export interface Page {
 	/** Pages beside this one; the one with this page's title is the current one. */
 	tabs?: { name: string; current: string; links: readonly Link[] };
 	/** How to do the same with `svc`. */
-	commands?: readonly string[];
+	commands?: readonly Command[];
 	status?: number;
 	/** Seconds after which the browser asks for the page again. */
 	refresh?: number;

@@ -111,5 +111,8 @@ function notRestorable(): AppError {
 }
 
 function keyLives(): AppError {
-	return new AppError("conflict", "the key has a secret, restored or written again: delete it first to restore another one");
+	return new AppError(
+		"conflict",
+		"the key has a secret, restored or written again: delete it first to restore another one",
+	);
 }

@@ -1,6 +1,7 @@
 import type { RealmNeeds } from "../../realms/realms.ts";
 import type { ApiToken } from "../../tokens/model.ts";
 import { listTokens, revokeToken, type TokenNeeds } from "../../tokens/tokens.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { more, table, time } from "./parts.ts";
@@ -36,7 +37,12 @@ async function account(needs: AccountPageNeeds, { actor, query, token }: Visit):
 		above: [["Realms", address`/console`]],
 		body: html`<p>${actor.name}, ${actor.email}</p>${admin}<h2>API tokens</h2><p><a href="/console/account/token">Make a token</a></p>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
 <h2>Signing in</h2><p><a href="/console/account/identities">Password and linked identities</a></p><p>Signing out ends this session. Another password ends all your other sessions: <code>svc password</code>.</p>`,
-		commands: ["svc whoami", "svc token list", "svc token create NAME --scopes read", "svc token revoke TOKEN-NAME"],
+		commands: [
+			command`svc whoami`,
+			command`svc token list`,
+			command`svc token create NAME --scopes read`,
+			command`svc token revoke TOKEN-NAME`,
+		],
 	};
 }
 

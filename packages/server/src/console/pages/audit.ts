@@ -4,6 +4,7 @@ import { check } from "../../http/input.ts";
 import { instantOf } from "../../messages.ts";
 import { type NameNeeds, nameIn, namesOf } from "../../names.ts";
 import type { AccessNeeds } from "../../policy/authorize.ts";
+import { type Command, command, joined } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Fields, Page, Visit } from "../page.ts";
 import { more, table, time } from "./parts.ts";
@@ -52,7 +53,7 @@ async function audit(needs: AuditPageNeeds, { actor, params: [slug = ""], query 
 		...inRealm(slug, "Audit", may),
 		title: `Audit of ${slug}`,
 		body: html`${form(slug, query)}${list}${more(pagination, next)}${actor.instance_admin ? html`<p><a href="/console/chain">The log's chain: is it whole?</a></p>` : ""}`,
-		commands: [`svc audit list --realm ${slug}`, "svc audit verify"],
+		commands: [joined(command`svc audit list --realm ${slug}`, ...optionsFor(query)), command`svc audit verify`],
 	};
 }
 
@@ -66,6 +67,17 @@ function filterOf({ key, actor, type, since, until }: Fields): Fields {
 		since: day(since),
 		until: day(until),
 	};
+}
+
+/** The same filter as options of `svc audit list`. */
+function optionsFor({ key, actor, type, since, until }: Fields): Command[] {
+	return [
+		...(key ? [command`--key ${key}`] : []),
+		...(actor ? [command`--actor ${actor}`] : []),
+		...(type ? [command`--type ${type}`] : []),
+		...(since ? [command`--since ${since}`] : []),
+		...(until ? [command`--until ${until}`] : []),
+	];
 }
 
 function form(slug: string, { key = "", actor = "", type = "", since = "", until = "" }: Fields): Html {

@@ -1,4 +1,5 @@
 import { type BackupNeeds, createBackup, listBackups } from "../../backups/backups.ts";
+import { command } from "../command.ts";
 import { address, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { table, time } from "./parts.ts";
@@ -30,7 +31,7 @@ async function backups(needs: BackupNeeds, { actor, token }: Visit): Promise<Pag
 		title: "Backups",
 		body: html`${list}<form method="post" action="/console/backups">${token}<p><button>Make a backup</button></p></form>
 <p class="quiet">Without the master key nobody opens a backup: keep a copy of the key elsewhere.</p>`,
-		commands: ["svc backup", "svc backup list"],
+		commands: [command`svc backup`, command`svc backup list`],
 	};
 }
 

@@ -2,6 +2,7 @@ import { type AuditNeeds, listEvents, verifyLog } from "../../audit/audit.ts";
 import type { ListedEvent } from "../../audit/model.ts";
 import { type NameNeeds, nameIn, namesOf } from "../../names.ts";
 import { type RefusalNeeds, requireInstanceAdmin } from "../../policy/authorize.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { time } from "./parts.ts";
@@ -33,7 +34,7 @@ async function chain(needs: ChainPageNeeds, { actor, token }: Visit): Promise<Pa
 		body: html`<p>Each event is hashed with the one before it, and the server signs the state of the log every minute in which something happens. Verifying reads the whole log, compares it with each signed state, and what people may do with what the log says they were given.</p>
 <p>The log has ${events} events. Keep this line elsewhere: with it, even a log that was cut off is found out.</p><pre>${events} ${hash.toString("hex")}</pre>
 <h2>Last verified</h2>${verified}<form method="post" action="/console/chain">${token}<p><button>Verify it now</button></p></form>`,
-		commands: ["svc audit verify", `svc audit verify --seq ${events} --hash ${hash.toString("hex")}`],
+		commands: [command`svc audit verify`, command`svc audit verify --seq ${events} --hash ${hash.toString("hex")}`],
 	};
 }
 

@@ -4,6 +4,7 @@ import { diffSecrets } from "../../secrets/diff.ts";
 import { Diff, type Difference, Promote } from "../../secrets/model.ts";
 import { type PromotionNeeds, promoteSecrets } from "../../secrets/promotion.ts";
 import type { BulkNeeds } from "../../secrets/secrets.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Fields, Moved, Page, Visit } from "../page.ts";
 import { table } from "./parts.ts";
@@ -41,7 +42,10 @@ async function compare(needs: ComparePageNeeds, visit: Visit): Promise<Page> {
 		...inRealm(slug, "Secrets", may),
 		title: `Compare environments of ${slug}`,
 		body: html`${choosing(slug, { from, to })}${shown}`,
-		commands: [`svc diff ${from} ${to} --realm ${slug}`, `svc promote ${from} ${to} --realm ${slug}`],
+		commands: [
+			command`svc diff ${from} ${to} --realm ${slug}`,
+			command`svc promote KEY --from ${from} --to ${to} --realm ${slug}`,
+		],
 	};
 }
 

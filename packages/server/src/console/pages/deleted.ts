@@ -2,6 +2,7 @@ import { nameIn, namesOf } from "../../names.ts";
 import { authorize } from "../../policy/authorize.ts";
 import { deleteSecret, listDeletedSecrets, purgeSecret, restoreSecret } from "../../secrets/deletion.ts";
 import { RESTORABLE_DAYS } from "../../secrets/model.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { more, table, time } from "./parts.ts";
@@ -51,7 +52,10 @@ async function deleted(needs: SecretNeeds, { actor, params: [slug = ""], query, 
 		...inRealm(slug, "Secrets", may),
 		title: `Deleted secrets of ${slug}`,
 		body: html`<p>A deleted secret can be restored for ${RESTORABLE_DAYS} days.</p>${list}${more(pagination, (cursor) => address`/console/realms/${slug}/deleted?cursor=${cursor}`)}`,
-		commands: [`svc secret list --deleted --realm ${slug}`, `svc secret restore KEY --realm ${slug} --env prod`],
+		commands: [
+			command`svc secret list --deleted --realm ${slug}`,
+			command`svc secret restore KEY --realm ${slug} --env prod`,
+		],
 	};
 }
 
@@ -70,7 +74,7 @@ async function askToDelete(needs: SecretNeeds, visit: Visit): Promise<Page> {
 		...above(name),
 		title: `Delete ${key} in ${environment}?`,
 		body: html`<p>Nobody and no program can read it any more, with immediate effect. You can restore it with its history for ${RESTORABLE_DAYS} days.</p>${form}${keeping(name)}`,
-		commands: [`svc secret delete ${key} --realm ${slug} --env ${environment}`],
+		commands: [command`svc secret delete ${key} --realm ${slug} --env ${environment}`],
 	};
 }
 
@@ -101,7 +105,7 @@ async function askToPurge(needs: SecretNeeds, visit: Visit): Promise<Page> {
 		...above(name),
 		title: `Remove ${key} in ${environment} for good?`,
 		body: html`<p>The current value, the history, and all that was ever deleted of ${key} in ${environment} go. Nobody can bring it back, except from a backup.</p>${form}<p><a href="/console/realms/${slug}/deleted">Keep it</a></p>`,
-		commands: [`svc secret delete ${key} --purge --realm ${slug} --env ${environment}`],
+		commands: [command`svc secret delete ${key} --purge --realm ${slug} --env ${environment}`],
 	};
 }
 

@@ -1,4 +1,5 @@
 import { type DoctorNeeds, examine } from "../../doctor/doctor.ts";
+import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { table } from "./parts.ts";
@@ -22,6 +23,6 @@ async function doctor(needs: DoctorNeeds, { actor }: Visit): Promise<Page> {
 		...ofServer("Doctor", actor),
 		title: "Doctor",
 		body: table("Just examined, what is wrong on top", ["Check", "State", "Finding", "What to do"], rows),
-		commands: ["svc doctor", "svc doctor --deep"],
+		commands: [command`svc doctor`, command`svc doctor --deep`],
 	};
 }

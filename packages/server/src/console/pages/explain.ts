@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { check } from "../../http/input.ts";
 import { Environment } from "../../messages.ts";
 import { type ExplainNeeds, explainAccess } from "../../policy/explain.ts";
+import { command, joined } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { table } from "./parts.ts";
@@ -29,14 +30,14 @@ async function explain(needs: ExplainPageNeeds, { actor, params: [slug = ""], qu
 	);
 	const who = user ?? "you";
 	const standing = found.disabled ? html`<p class="bad">The account is disabled.</p>` : "";
-	const about = user === undefined ? [] : [`--user ${user}`];
-	const asked = [...about, ...(environment === undefined ? [] : [`--env ${environment}`])].join(" ");
+	const about = user === undefined ? [] : [command`--user ${user}`];
+	const where = environment === undefined ? [] : [command`--env ${environment}`];
 	return {
 		...inRealm(slug, "Members", may),
 		title: `What ${who} may do in ${slug}`,
 		above: [...(inRealm(slug, "Members").above ?? []), ["Members", address`/console/realms/${slug}/members`]],
 		body: html`${form(slug, user ?? "", environment, may("policy:manage"))}${standing}<p>${standingOf(found)}</p>${table("Each right, and its reason", ["Right and scope", "Allowed", "Why", "What gives it"], rows)}`,
-		commands: [`svc policy explain --realm ${slug} ${asked}`.trim()],
+		commands: [joined(command`svc policy explain --realm ${slug}`, ...about, ...where)],
 	};
 }
 

@@ -1,5 +1,6 @@
 import { checkHealth, type HealthNeeds } from "../../health/health.ts";
 import type { History, Span } from "../../health/history.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { bars } from "./chart.ts";
@@ -31,7 +32,7 @@ async function health(needs: HealthPageNeeds, { actor, query }: Visit): Promise<
 ${details === undefined ? html`<p class="bad">The database does not answer.</p>` : leases(details)}
 <nav class="tabs" aria-label="Time"><ul>${links}</ul></nav>${charts(spans, of)}${numbers(spans, of)}
 <p class="quiet">Counted since the server's start, in memory. <code>/metrics</code> has the same for Prometheus.</p>`,
-		commands: ["svc status"],
+		commands: [command`svc status`],
 	};
 }
 

@@ -1,4 +1,5 @@
 import { type LinkNeeds, listIdentities, unlinkIdentity } from "../../sso/links.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { table, time } from "./parts.ts";
@@ -33,7 +34,12 @@ async function identities(needs: IdentityPageNeeds, { actor, token }: Visit): Pr
 			["Your account", address`/console/account`],
 		],
 		body: html`<p>${has_password ? "You have a password." : "You have no password: you sign in at a provider."}</p><h2>Linked identities</h2>${list}`,
-		commands: ["svc account identities", "svc account link corp", "svc account unlink IDENTITY-ID", "svc password"],
+		commands: [
+			command`svc account identities`,
+			command`svc account link corp`,
+			command`svc account unlink IDENTITY-ID`,
+			command`svc password`,
+		],
 	};
 }
 

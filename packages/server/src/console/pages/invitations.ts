@@ -8,6 +8,7 @@ import {
 import { CreateInvitation, type InvitationWithRoles } from "../../invitations/model.ts";
 import { type NameNeeds, nameIn, namesOf } from "../../names.ts";
 import { authorize } from "../../policy/authorize.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
@@ -44,7 +45,7 @@ async function invite(needs: InvitationPageNeeds, visit: Visit): Promise<Page> {
 		title: `Invite somebody into ${slug}`,
 		...(text === undefined ? {} : { refresh: ONCE_SECONDS }),
 		body: html`${text === undefined ? form(slug, visit.token) : onceBox("The code of the invitation", text, note)}<p><a href="/console/invitations">Open invitations</a></p>`,
-		commands: [`svc invite bob@example.com --realm ${slug} --role member`],
+		commands: [command`svc invite bob@example.com --realm ${slug} --role member`],
 	};
 }
 
@@ -77,7 +78,7 @@ async function list(needs: InvitationPageNeeds, { actor, query, token }: Visit):
 		title: "Open invitations",
 		above: [["Realms", address`/console`]],
 		body: html`${rows.length === 0 ? html`<p>None that waits for somebody.</p>` : table(`${whose}, without their codes`, ["E-mail", "Roles", "By", "Ends", "End it"], lines)}${more(pagination, (cursor) => address`/console/invitations?cursor=${cursor}`)}`,
-		commands: ["svc invitation list", "svc invitation delete INVITATION-ID"],
+		commands: [command`svc invitation list`, command`svc invitation delete INVITATION-ID`],
 	};
 }
 

@@ -2,6 +2,7 @@ import { KEY_PURPOSES } from "../../crypto/keyring-model.ts";
 import { check } from "../../http/input.ts";
 import { getKeys, type KeyNeeds, rotateKey } from "../../keys/keys.ts";
 import { RotateKey } from "../../keys/model.ts";
+import { command } from "../command.ts";
 import { address, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { table, time } from "./parts.ts";
@@ -34,7 +35,7 @@ ${table("Keys of the instance", ["Purpose", "Id", "State", "Made"], rows)}
 <h2>Rotate a key</h2><p>A new key takes the place of the active one. Anything that the old one sealed or signed stays valid, except for lists that somebody is reading page by page.</p>
 <form method="post" action="/console/keys">${token}<label for="purpose">Purpose</label><select id="purpose" name="purpose">${options}</select>
 <p><label><input type="checkbox" name="sure" value="yes" required> Yes, replace the active key</label></p><p><button>Rotate the key</button></p></form>`,
-		commands: ["svc keys", "svc keys rotate record", "svc keys rotate master"],
+		commands: [command`svc keys status`, command`svc keys rotate --data`, command`svc keys rotate --master`],
 	};
 }
 

@@ -1,6 +1,7 @@
 import { type LeaseNeeds, listRealmLeases, revokeLease } from "../../leases/leases.ts";
 import type { LeaseState, ListedLease } from "../../leases/model.ts";
 import { type Names, nameIn, namesOf } from "../../names.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import type { MemberPageNeeds } from "./members.ts";
@@ -40,7 +41,7 @@ async function leases(needs: LeasePageNeeds, { actor, params: [slug = ""], token
 		title: `Leases of ${slug}`,
 		body: html`${live.length === 0 ? html`<p>No live lease. A lease is a credential that an engine made, and that ends.</p>` : table("Live, the first to end on top", ["Credential", "Engine", "For", "Left", "Ends", "End it"], rows)}
 <h2>Not revoked yet</h2>${stuck.length === 0 ? html`<p>None: every credential that had to go is gone.</p>` : stuckTable(stuck, people)}`,
-		commands: [`svc lease list --realm ${slug}`, `svc lease revoke LEASE-ID --realm ${slug}`],
+		commands: [command`svc lease list --realm ${slug}`, command`svc lease revoke LEASE-ID --realm ${slug}`],
 	};
 }
 

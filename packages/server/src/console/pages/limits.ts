@@ -1,5 +1,6 @@
 import type { Limit, Limits } from "../../limits.ts";
 import { type RefusalNeeds, requireInstanceAdmin } from "../../policy/authorize.ts";
+import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { table } from "./parts.ts";
@@ -25,7 +26,7 @@ async function limits(needs: LimitPageNeeds, { actor }: Visit): Promise<Page> {
 		...ofServer("Limits", actor),
 		title: "Limits",
 		body: table("The nearest on top", headings, rows),
-		commands: ["svc doctor"],
+		commands: [command`svc doctor`],
 	};
 }
 

@@ -11,6 +11,7 @@ import {
 import { CreateMachineToken, type MachineToken } from "../../machines/model.ts";
 import type { Trust } from "../../trusts/model.ts";
 import { deleteTrust, listTrusts, type TrustNeeds } from "../../trusts/trusts.ts";
+import { command } from "../command.ts";
 import { type Address, address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { mayOf } from "./machines.ts";
@@ -72,8 +73,8 @@ async function machine(needs: MachinePageNeeds, visit: Visit): Promise<Page> {
 <h2>Trusts</h2><p>With a trust a program gets a token for a JWT of its platform: no token is stored there.</p>${trusts.length === 0 ? html`<p>None.</p>` : trustTable(place, trusts, token)}${adding(place)}
 <p><a href="/console/realms/${slug}/machines/${name}/delete">Delete the machine</a></p>`,
 		commands: [
-			`svc machine token create ${name} --realm ${slug} --ttl 30d`,
-			`svc machine trust list ${name} --realm ${slug}`,
+			command`svc machine token create ${name} --realm ${slug} --ttl 30d`,
+			command`svc machine trust list ${name} --realm ${slug}`,
 		],
 	};
 }
@@ -154,7 +155,7 @@ async function askToDelete(needs: MachinePageNeeds, visit: Visit): Promise<Page>
 		...frame(slug, may),
 		title: `Delete the machine ${name}?`,
 		body: html`<p>Its tokens and trusts end immediately. Programs that use it are refused from then on. It cannot be restored.</p><form method="post" action="/console/realms/${slug}/machines/${name}/delete">${visit.token}<p><button>Delete the machine</button></p></form><p><a href="${machineAddress({ slug, name })}">Keep it</a></p>`,
-		commands: [`svc machine delete ${name} --realm ${slug}`],
+		commands: [command`svc machine delete ${name} --realm ${slug}`],
 	};
 }
 

@@ -3,6 +3,7 @@ import { check } from "../../http/input.ts";
 import { listMachines, type MachineNeeds, setMachine } from "../../machines/machines.ts";
 import { MAX_MACHINES, type Machine, SetMachine } from "../../machines/model.ts";
 import { authorize } from "../../policy/authorize.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { roleOptions, scopeBoxes, scopesIn, table, time } from "./parts.ts";
@@ -38,8 +39,8 @@ async function machines(needs: MachineListNeeds, { actor, params: [slug = ""], t
 		title: `Machines of ${slug}`,
 		body: html`${list}${form(slug, token)}`,
 		commands: [
-			`svc machine list --realm ${slug}`,
-			`svc machine create deploy --realm ${slug} --role viewer --env prod`,
+			command`svc machine list --realm ${slug}`,
+			command`svc machine create deploy --realm ${slug} --role viewer --env prod`,
 		],
 	};
 }

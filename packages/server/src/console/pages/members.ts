@@ -4,6 +4,7 @@ import { nameIn, namesOf } from "../../names.ts";
 import { type Binding, ChangeBinding, CreateBinding, ROLES } from "../../policy/model.ts";
 import { changeBinding, createBinding, deleteBinding, listBindings, type PolicyNeeds } from "../../policy/policy.ts";
 import { getRealm, type RealmNeeds } from "../../realms/realms.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { more, roleOptions, table, time } from "./parts.ts";
@@ -37,7 +38,7 @@ async function members(needs: MemberPageNeeds, { actor, params: [slug = ""], que
 		title: `Members of ${slug}`,
 		body: html`${table("People and their roles", ["Person", "Role", "Since", "Change"], [first, ...lines])}${more(pagination, (cursor) => address`/console/realms/${slug}/members?cursor=${cursor}`)}
 ${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm gives and changes roles.</p>`}<p><a href="/console/realms/${slug}/explain">Why somebody may or may not</a></p>${roles()}`,
-		commands: [`svc binding list --realm ${slug}`, `svc policy explain --realm ${slug}`],
+		commands: [command`svc binding list --realm ${slug}`, command`svc policy explain --realm ${slug}`],
 	};
 }
 

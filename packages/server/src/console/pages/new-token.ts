@@ -2,6 +2,7 @@ import { check } from "../../http/input.ts";
 import { listRealms, type RealmNeeds } from "../../realms/realms.ts";
 import { CreateToken } from "../../tokens/model.ts";
 import { createToken, type TokenNeeds } from "../../tokens/tokens.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
@@ -35,7 +36,7 @@ async function newToken(needs: NewTokenNeeds, visit: Visit): Promise<Page> {
 			["Realms", address`/console`],
 			["Your account", address`/console/account`],
 		],
-		commands: ["svc token create NAME --scopes read --realm shop --env prod --ttl 90d"],
+		commands: [command`svc token create NAME --scopes read --realm shop --env prod --ttl 90d`],
 	} satisfies Partial<Page>;
 	if (text !== undefined) {
 		const note = "A program finds it in the variable SVC_TOKEN, or in the file that SVC_TOKEN_FILE names.";

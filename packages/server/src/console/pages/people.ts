@@ -3,6 +3,7 @@ import type { Account } from "../../accounts/model.ts";
 import { setDisabled } from "../../accounts/standing.ts";
 import { AppError } from "../../errors.ts";
 import { type RevocationNeeds, revokeAccess } from "../../revocation/revocation.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { more, table, time } from "./parts.ts";
@@ -29,7 +30,7 @@ async function people(needs: PeoplePageNeeds, { actor, query, token }: Visit): P
 		...ofServer("People", actor),
 		title: "People",
 		body: html`${table("Everybody with an account", ["E-mail", "Name", "Since", "State", "Change"], lines)}${more(pagination, (cursor) => address`/console/people?cursor=${cursor}`)}`,
-		commands: ["svc users list", "svc users disable EMAIL", "svc revoke --user EMAIL"],
+		commands: [command`svc users list`, command`svc users disable EMAIL`, command`svc revoke --user EMAIL`],
 	};
 }
 

@@ -1,6 +1,7 @@
 import { check } from "../../http/input.ts";
 import { CreateRealm } from "../../realms/model.ts";
 import { createRealm, listRealms, type RealmNeeds } from "../../realms/realms.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { more, table, time } from "./parts.ts";
@@ -31,7 +32,7 @@ async function realms(needs: RealmPageNeeds, { actor, query, token }: Visit): Pr
 	return {
 		title: "Realms",
 		body: html`${list}${more(pagination, (cursor) => address`/console?cursor=${cursor}`)}${form(token)}<p><a href="${address`/console/health`}">Health of this server</a></p>`,
-		commands: ["svc realm list", "svc realm create shop --name Shop"],
+		commands: [command`svc realm list`, command`svc realm create shop --name Shop`],
 	};
 }
 

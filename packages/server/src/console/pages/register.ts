@@ -4,6 +4,7 @@ import { type RegistrationNeeds, register } from "../../accounts/registration.ts
 import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
 import type { PageRequest } from "../../http/pages.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Fields, fieldOf, type Moved, type Page } from "../page.ts";
 import type { SignInNeeds } from "./sign-in.ts";
@@ -50,7 +51,7 @@ export async function registerPage(needs: RegisterNeeds, form: Fields, refused?:
 <label for="password">Password</label><input id="password" name="password" type="password" autocomplete="new-password" required>
 <label for="again">The same password again</label><input id="again" name="again" type="password" autocomplete="new-password" required>
 ${isFirst ? setupField(needs) : invitationField(needs)}<p><button>Make the account</button></p></form>${isFirst ? "" : html`<p><a href="/console/sign-in">Sign in</a></p>`}`,
-		commands: [isFirst ? "svc init" : "svc register --invite"],
+		commands: [isFirst ? command`svc init` : command`svc register --invite`],
 	};
 }
 

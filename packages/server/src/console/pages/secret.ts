@@ -3,6 +3,7 @@ import { check } from "../../http/input.ts";
 import { type Names, nameIn, namesOf } from "../../names.ts";
 import { Rollback, SetSecret, type VersionInfo } from "../../secrets/model.ts";
 import { getSecret, listVersions, rollbackSecret, type SecretName, setSecret } from "../../secrets/secrets.ts";
+import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { table, time } from "./parts.ts";
@@ -52,9 +53,9 @@ async function secret(needs: SecretNeeds, visit: Visit): Promise<Page> {
 		body: html`${switchTo(name)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value)}
 ${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${past(name, token, versions, people, may)}${versions.length > 0 && may("secrets:delete") ? deleting(name) : ""}`,
 		commands: [
-			`svc secret get ${key} --realm ${slug} --env ${environment}`,
-			...(may("secrets:write") ? [`svc secret set ${key} --realm ${slug} --env ${environment}`] : []),
-			`svc secret history ${key} --realm ${slug} --env ${environment}`,
+			command`svc secret get ${key} --realm ${slug} --env ${environment}`,
+			...(may("secrets:write") ? [command`svc secret set ${key} --realm ${slug} --env ${environment}`] : []),
+			command`svc secret history ${key} --realm ${slug} --env ${environment}`,
 		],
 	};
 }

@@ -1,6 +1,7 @@
 import type { Environment } from "../../messages.ts";
 import { listSecrets } from "../../secrets/lists.ts";
 import type { BulkNeeds } from "../../secrets/secrets.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { more, table, time } from "./parts.ts";
@@ -37,7 +38,7 @@ async function secrets(needs: BulkNeeds, { actor, params: [slug = ""], query }: 
 		...inRealm(slug, "Secrets", may),
 		title: slug,
 		body: html`${search(slug, q)}${keys(slug, found, now, may("secrets:write"))}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}${may("secrets:write") ? adding(slug) : ""}<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`,
-		commands: [`svc secret list --realm ${slug} --env prod`, `svc diff dev prod --realm ${slug}`],
+		commands: [command`svc secret list --realm ${slug} --env prod`, command`svc diff dev prod --realm ${slug}`],
 	};
 }
 

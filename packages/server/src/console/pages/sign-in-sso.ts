@@ -5,6 +5,7 @@ import type { AppError } from "../../errors.ts";
 import { check, parseQuery } from "../../http/input.ts";
 import type { PageRequest } from "../../http/pages.ts";
 import { beginLogin, isUninvited, redeemCode } from "../../sso/login.ts";
+import { command } from "../command.ts";
 import { isFromElsewhere } from "../door.ts";
 import { address, addressOf, html, targetOf } from "../html.ts";
 import type { Fields, Moved, Page } from "../page.ts";
@@ -104,6 +105,6 @@ function invitationPage(code: string, { status, message }: AppError, isGiven: bo
 <label for="invitation">Code of the invitation</label><input id="invitation" name="invitation" type="text" autocomplete="off" spellcheck="false" required autofocus>
 <p><button>Make the account</button></p></form>
 <p class="quiet"><a href="/console/sign-in">Sign in another way</a></p>`,
-		commands: ["svc login --sso … --invite -"],
+		commands: [command`svc login --sso … --invite -`],
 	};
 }

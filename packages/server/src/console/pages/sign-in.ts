@@ -7,7 +7,7 @@ import type { Actor } from "../../policy/model.ts";
 import { type LoginNeeds, loginWithDirectory } from "../../sso/login.ts";
 import { DirectoryCredentials } from "../../sso/model.ts";
 import { listProviders } from "../../sso/providers.ts";
-
+import { command } from "../command.ts";
 import type { Cookies } from "../cookies.ts";
 import { type Address, address, addressOf, type Html, html, targetOf } from "../html.ts";
 import { type Fields, fieldOf, type Moved, type Page } from "../page.ts";
@@ -39,8 +39,8 @@ export async function signInPage(
 <p><button>Sign in</button></p></form>${ways}
 <p>No account yet? <a href="/console/register">Make your account</a></p>`,
 		commands: [
-			"svc login",
-			...providers.map(({ type, name }) => `svc login --${type === "ldap" ? "ldap" : "sso"} ${name}`),
+			command`svc login`,
+			...providers.map(({ type, name }) => command`svc login --${type === "ldap" ? "ldap" : "sso"} ${name}`),
 		],
 	};
 }

@@ -4,6 +4,7 @@ import { check } from "../../http/input.ts";
 import { getMachine, type MachineNeeds } from "../../machines/machines.ts";
 import { SetTrust, type TrustType } from "../../trusts/model.ts";
 import { listTrusts, setTrust, type TrustNeeds } from "../../trusts/trusts.ts";
+import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { machineAddress } from "./machine.ts";
@@ -56,7 +57,7 @@ ${field("trust", "Name of the trust", "required", type)}${FIELDS[type]}
 ${field("issuer", "Issuer, as its JWTs name it", "required", issuer)}${field("audience", "Audience of the JWTs", "required", new URL(needs.address()).origin)}
 <label for="jwks">The issuer's keys as a JWK set, if the server cannot ask it</label><textarea id="jwks" name="jwks" rows="3" autocomplete="off" spellcheck="false"></textarea>
 <p><button>Trust it</button></p></form>`,
-		commands: [`svc machine trust add ${type} ${name} --realm ${slug}`],
+		commands: [command`svc machine trust add ${type} ${name} --realm ${slug}`],
 	};
 }
 
