@@ -151,6 +151,19 @@ const REFUSED: readonly (readonly [file: string | Uint8Array, message: RegExp])[
 	],
 ];
 
+test("an object or a list is refused by line and key, with what to do about it", async () => {
+	await using service = await startShop();
+	const stdin = '{"A": "1",\n"DB": {"HOST": "hunter2"},\n"L": ["hunter2"]}';
+	const { code, stderr } = await run(["import", "-", "--from", "json"], { env: service.env, stdin });
+	assert.equal(code, 1);
+	assert.equal(
+		stderr,
+		"line 2, DB: the value is an object, not a text\nline 3, L: the value is a list, not a text\n" +
+			"svc: the file has 2 mistakes, and nothing was written\nhint: a secret is one text: give each value below an object or list a key of its own, such as DB_HOST, or put the whole into quotes\n",
+	);
+	assert.deepEqual(service.requests, []);
+});
+
 for (const [file, message] of REFUSED) {
 	test(`a file that is refused with ${message} is refused before anything is sent`, async () => {
 		await using service = await startShop();

@@ -86,12 +86,20 @@ async function readEntries(context: Context<ImportOptions>, file: string): Promi
 /** Most mistakes that are shown. */
 const MAX_SHOWN = 100;
 
+/** Remedies for mistakes, by how the problem begins. */
+const REMEDIES: readonly (readonly [problem: RegExp, remedy: string])[] = [
+	[/^the value is empty/, "--skip-empty leaves such entries out"],
+	[
+		/^the value is (?:an object|a list)/,
+		"a secret is one text: give each value below an object or list a key of its own, such as DB_HOST, or put the whole into quotes",
+	],
+];
+
 /** Shows a single mistake as the failure itself, and several on a line each. */
 async function refusal(context: Context, problems: readonly Problem[]): Promise<Failure> {
 	const lines = problems.map(describeProblem);
-	const hint = problems.some(({ problem }) => problem.startsWith("the value is empty"))
-		? "--skip-empty leaves such entries out"
-		: undefined;
+	const remedies = REMEDIES.filter(([pattern]) => problems.some(({ problem }) => pattern.test(problem)));
+	const hint = remedies.length === 0 ? undefined : remedies.map(([, remedy]) => remedy).join("; ");
 	if (lines.length === 1 || context.options.json === true)
 		return new Failure("failed", lines.slice(0, MAX_SHOWN).join("; "), { hint });
 	for (const line of lines.slice(0, MAX_SHOWN)) await note(context, visible(line));
