@@ -112,3 +112,19 @@ test("the instance admin disables, enables and revokes, and cannot disable herse
 	assert.equal((await client.get("/auth/whoami", { token })).status, 401);
 	assert.notEqual(await login(client, bob), "", "revoking disables nobody");
 });
+
+test("asking again takes the password, and leads back into the console only", async () => {
+	const before = await ask(server, "GET", "/console/confirm?target=/console/account", other);
+	assert.match(before.text, /<h1>Is it you\?[\s\S]*name="target" value="\/console\/account"/);
+	const form_token = await tokenOf(server, other);
+	const confirm = (form: Record<string, string>, headers = ours(server)) =>
+		ask(server, "POST", "/console/confirm", { ...other, ...headers }, { form_token, ...form });
+	const wrong = await confirm({ password: "not hers", target: "/console/account" });
+	assert.deepEqual([wrong.status >= 400, /not hers/.test(wrong.text)], [true, false]);
+	assert.equal((await confirm({ password: "" })).status, 400);
+	assert.equal((await confirm({ password: eve.password, form_token: "forged" })).status, 403);
+	for (const target of ["/console/account", "https://evil.test/", "//evil.test", "/console/../api"]) {
+		const { status, headers } = await confirm({ password: eve.password, target });
+		assert.deepEqual([status, headers.location], [303, target === "/console/account" ? target : "/console"]);
+	}
+});

@@ -56,6 +56,7 @@ export const PAGES: readonly ListedPage[] = [
 		heading: () => "Health",
 		prepare: (page) => page.getByText("The same as a table").click(),
 	},
+	{ name: "confirm", path: () => "/console/confirm?target=/console/account", heading: () => "Is it you?" },
 	...["Doctor", "Backups", "Keys", "Limits"].map((title) => {
 		const name = title.toLowerCase();
 		return { name, path: () => `/console/${name}`, heading: () => title };

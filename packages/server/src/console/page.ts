@@ -38,6 +38,8 @@ export interface Notes {
 	reveal?: { target: string; until: number } | undefined;
 	/** Kept for the next page alone. */
 	once?: Once | undefined;
+	/** Unix milliseconds at which the person gave the password again. */
+	confirmed_at?: number;
 	/** Set while the last page held a value. */
 	hasShown?: boolean;
 }

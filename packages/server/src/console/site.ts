@@ -16,6 +16,7 @@ import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
 import { bounce } from "./pages/bounce.ts";
 import { type ChainPageNeeds, chainPage } from "./pages/chain.ts";
 import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
+import { type ConfirmNeeds, confirmPage } from "./pages/confirm.ts";
 import { deletedPages } from "./pages/deleted.ts";
 import { errorPage } from "./pages/error.ts";
 import { type ExplainPageNeeds, explainPage } from "./pages/explain.ts";
@@ -55,6 +56,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	Omit<RegisterNeeds, "sessions" | "cookies"> &
 	ChainPageNeeds &
 	AuditPageNeeds &
+	ConfirmNeeds &
 	ServerPageNeeds & {
 		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
 		/** Address that browsers reach the server at. */
@@ -107,7 +109,7 @@ export function endpointsOf(needs: SiteNeeds): Endpoint[] {
 		...ofMachines,
 	];
 	const ofAccounts = [...accountPage(needs), ...newTokenPage(needs), ...identitiesPage(needs)];
-	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts, ...serverPages(needs)];
+	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts, ...confirmPage(needs), ...serverPages(needs)];
 }
 
 const NOBODY: Frame = { email: undefined, token: html``, message: undefined };

@@ -7,11 +7,13 @@ import { getRealm, type RealmNeeds } from "../../realms/realms.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { askAgain, type ConfirmNeeds } from "./confirm.ts";
 import { more, roleOptions, table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's members. */
-export type MemberPageNeeds = PolicyNeeds & RealmNeeds;
+export type MemberPageNeeds = PolicyNeeds &
+	RealmNeeds & { store: { accounts: Pick<ConfirmNeeds["store"]["accounts"], "session"> } };
 
 const PAGE = 100;
 const PATH = /^\/console\/realms\/([^/]+)\/members$/;
@@ -68,7 +70,10 @@ async function act(needs: MemberPageNeeds, visit: Visit): Promise<Moved> {
 	const { actor, params, form } = visit;
 	const [slug = ""] = params;
 	const to = address`/console/realms/${slug}/members`;
-	switch (fieldOf(visit, "action")) {
+	const action = fieldOf(visit, "action");
+	const asked = action === "remove" ? undefined : await askAgain(needs, visit, to);
+	if (asked !== undefined) return asked;
+	switch (action) {
 		case "add":
 			await createBinding(
 				needs,

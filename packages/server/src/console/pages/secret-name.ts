@@ -7,7 +7,7 @@ import { type Address, address } from "../html.ts";
 import type { Visit } from "../page.ts";
 
 /** Dependencies of the pages of a secret. */
-export type SecretNeeds = BulkNeeds & { store: { accounts: Pick<AccountStore, "byId"> } };
+export type SecretNeeds = BulkNeeds & { store: { accounts: Pick<AccountStore, "byId" | "session"> } };
 
 const Env = v.object({ env: v.optional(Environment, "dev") });
 

@@ -6,6 +6,7 @@ import { getSecret, listVersions, rollbackSecret, type SecretName, setSecret } f
 import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { askAgain, type ConfirmNeeds } from "./confirm.ts";
 import { table, time } from "./parts.ts";
 import { inRealm, type May, mayIn } from "./realm-frame.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
@@ -147,7 +148,10 @@ async function act(needs: SecretNeeds, visit: Visit): Promise<Moved> {
 	throw new AppError("bad_request", "action must be reveal, write or rollback");
 }
 
-async function reveal(needs: SecretNeeds, { actor, notes }: Visit, name: SecretName): Promise<Moved> {
+async function reveal(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Moved> {
+	const { actor, notes } = visit;
+	const asked = name.environment === "prod" ? await askAgain(needs, visit, pageOf(name)) : undefined;
+	if (asked !== undefined) return asked;
 	// Refused here already, where the person pressed.
 	await listVersions(needs, actor, name, { limit: 1 });
 	notes.reveal = { target: idOf(name), until: needs.system.now().getTime() + REVEAL_MS };

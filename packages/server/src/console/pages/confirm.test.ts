@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTestSystem } from "../../testing/system.ts";
+import { html, targetOf } from "../html.ts";
+import type { Endpoint, Visit } from "../page.ts";
+import { membersPage } from "./members.ts";
+import { secretPage } from "./secret.ts";
+
+const NOW = "2030-01-01T12:00:00.000Z";
+const REACHED = new Error("the rule was asked");
+
+/** Posts a form to a page whose session began so many minutes ago. @returns the address that it leads to, or "rule" when nothing was asked */
+async function post(
+	pages: (needs: never) => Endpoint[],
+	minutes: number,
+	{ form, query = {}, confirmed = Number.POSITIVE_INFINITY }: { form: object; query?: object; confirmed?: number },
+): Promise<string> {
+	const now = Date.parse(NOW);
+	const ago = (of: number) => now - of * 60_000;
+	const session = async () => ({ created_at: new Date(ago(minutes)).toISOString() });
+	const fail = () => {
+		throw REACHED;
+	};
+	const realms = new Proxy({}, { get: fail });
+	const needs = { system: createTestSystem(NOW), store: { accounts: { session, byEmail: fail }, realms } };
+	const visit = {
+		actor: { jti: "a session" },
+		params: ["shop", "DB_URL"],
+		query,
+		form,
+		token: html``,
+		notes: Number.isFinite(confirmed) ? { confirmed_at: ago(confirmed) } : {},
+	} as unknown as Visit;
+	const endpoint = pages(needs as never).find(({ method }) => method === "POST");
+	try {
+		const result = await endpoint?.answer(visit);
+		return result !== undefined && "to" in result ? targetOf(result.to) : "a page";
+	} catch (error) {
+		if (error === REACHED) return "rule";
+		throw error;
+	}
+}
+
+test("a value of prod is shown only within 5 minutes of signing in or of the password", async () => {
+	const reveal = (env: string) => ({ form: { action: "reveal" }, query: { env } });
+	const asked = "/console/confirm?target=%2Fconsole%2Frealms%2Fshop%2Fsecrets%2FDB_URL%3Fenv%3Dprod";
+	assert.equal(await post(secretPage, 4, reveal("prod")), "rule");
+	assert.equal(await post(secretPage, 6, reveal("prod")), asked);
+	assert.equal(await post(secretPage, 6, { ...reveal("prod"), confirmed: 4 }), "rule");
+	assert.equal(await post(secretPage, 60, { ...reveal("prod"), confirmed: 6 }), asked);
+	assert.equal(await post(secretPage, 60, reveal("dev")), "rule");
+});
+
+test("a role is given only within 5 minutes, and taken away at any time", async () => {
+	const asked = "/console/confirm?target=%2Fconsole%2Frealms%2Fshop%2Fmembers";
+	for (const form of [
+		{ action: "add", email: "eve@example.test", role: "admin" },
+		{ action: "change", user_id: "eve", role: "admin" },
+	]) {
+		assert.equal(await post(membersPage, 6, { form }), asked);
+		assert.equal(await post(membersPage, 4, { form }), "rule");
+	}
+	assert.equal(await post(membersPage, 60, { form: { action: "remove", user_id: "eve" } }), "rule");
+});
