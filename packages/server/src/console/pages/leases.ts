@@ -4,6 +4,7 @@ import { type Names, nameIn, namesOf } from "../../names.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { bars } from "./chart.ts";
 import type { MemberPageNeeds } from "./members.ts";
 import { table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
@@ -39,7 +40,7 @@ async function leases(needs: LeasePageNeeds, { actor, params: [slug = ""], token
 	return {
 		...inRealm(slug, "Leases", may),
 		title: `Leases of ${slug}`,
-		body: html`${live.length === 0 ? html`<p>No live lease. A lease is a credential that an engine made, and that ends.</p>` : table("Live, the first to end on top", ["Credential", "Engine", "For", "Left", "Ends", "End it"], rows)}
+		body: html`${live.length === 0 ? html`<p>No live lease. A lease is a credential that an engine made, and that ends.</p>` : html`${ending(live, now)}${table("Live, the first to end on top", ["Credential", "Engine", "For", "Left", "Ends", "End it"], rows)}`}
 <h2>Not revoked yet</h2>${stuck.length === 0 ? html`<p>None: every credential that had to go is gone.</p>` : stuckTable(stuck, people)}`,
 		commands: [command`svc lease list --realm ${slug}`, command`svc lease revoke LEASE-ID --realm ${slug}`],
 	};
@@ -65,6 +66,17 @@ function stuckTable(leases: readonly ListedLease[], people: People): Html {
 }
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Draws how many leases end in each hour of the next day. */
+function ending(live: readonly ListedLease[], now: number): Html {
+	const values = Array<number>(24).fill(0);
+	for (const { expires_at } of live) {
+		const hour = Math.max(0, Math.floor((Date.parse(expires_at) - now) / HOUR_MS));
+		if (hour < values.length) values[hour] = (values[hour] ?? 0) + 1;
+	}
+	return bars({ title: "Leases that end, by the hour", values, from: "now", to: "in one day" });
+}
 
 /** Tells the time that is left, in its two largest units. */
 function left(ms: number): string {
