@@ -17,7 +17,7 @@ async function doctor(needs: DoctorNeeds, { actor }: Visit): Promise<Page> {
 	const checks = (await examine(needs, actor, false)).toSorted((a, b) => RANK[a.status] - RANK[b.status]);
 	const rows: Html[] = checks.map(
 		({ name, status, message, hint }) =>
-			html`<tr><th scope="row">${name}</th><td data-label="State" class="${CLASSES[status]}">${status}</td><td data-label="Finding">${message}</td><td data-label="What to do">${hint}</td></tr>`,
+			html`<tr><th scope="row" class="type">${name}</th><td data-label="State" class="type ${CLASSES[status]}">${status}</td><td data-label="Finding">${message}</td><td data-label="What to do">${hint}</td></tr>`,
 	);
 	return {
 		...ofServer("Doctor", actor),

@@ -40,7 +40,7 @@ function line(
 	token: Html,
 ): Html {
 	const state = disabled_at === null ? "" : html`<span class="bad">disabled</span> `;
-	const admin = instance_admin ? "administers the server" : "";
+	const admin = instance_admin ? "admin" : "";
 	const button = (action: string, label: string) =>
 		html`<form method="post" action="/console/people">${token}<input type="hidden" name="user_id" value="${id}"><input type="hidden" name="action" value="${action}"><button aria-label="${label}: ${email}">${label}</button></form>`;
 	const standing =
@@ -48,7 +48,7 @@ function line(
 			? html`<p>Disabling ends the sessions and suspends the API tokens, until you enable the account again.</p>${button("disable", "Disable")}`
 			: button("enable", "Enable");
 	const change = html`<details><summary aria-label="Change ${email}">Change</summary>${isSelf ? "" : standing}<p>Revoking ends the sessions, the API tokens, the credentials of engines, and the identities that were linked in the last 30 days. It disables nobody.</p>${button("revoke", "Revoke")}</details>`;
-	return html`<tr><th scope="row">${email}</th><td data-label="Name">${name}</td><td data-label="Since">${time(created_at)}</td><td data-label="State">${state}${admin}</td><td>${change}</td></tr>`;
+	return html`<tr><th scope="row">${email}</th><td data-label="Name">${name}</td><td data-label="Since">${time(created_at)}</td><td data-label="State" class="type">${state}${admin}</td><td>${change}</td></tr>`;
 }
 
 async function act(needs: PeoplePageNeeds, visit: Visit): Promise<Moved> {
