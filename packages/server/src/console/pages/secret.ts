@@ -6,7 +6,7 @@ import { getSecret, listVersions, rollbackSecret, type SecretName, setSecret } f
 import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { askAgain, type ConfirmNeeds } from "./confirm.ts";
+import { askAgain } from "./confirm.ts";
 import { table, time } from "./parts.ts";
 import { inRealm, type May, mayIn } from "./realm-frame.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
