@@ -22,8 +22,8 @@ export const SUPERSEDED_MS = 60_000;
 
 const KEY_RULE = "key must be 1 to 255 of A-Z a-z 0-9 _ . - / with no segment . or ..";
 
-/** Design: §7.2. */
-const SecretKey = v.pipe(
+/** A secret's key. Design: §7.2. */
+export const SecretKey = v.pipe(
 	RequiredText,
 	v.regex(/^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9_.\-/]{1,255}$/, errorMessage("validation_failed", KEY_RULE)),
 );

@@ -7,7 +7,7 @@ import type { BulkNeeds } from "../../secrets/secrets.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Fields, Moved, Page, Visit } from "../page.ts";
-import { table } from "./parts.ts";
+import { options, table } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { COLUMNS } from "./secrets.ts";
 
@@ -50,13 +50,7 @@ async function compare(needs: ComparePageNeeds, visit: Visit): Promise<Page> {
 }
 
 function choosing(slug: string, { from, to }: Pair): Html {
-	const options = (chosen: Environment) =>
-		COLUMNS.map((one) =>
-			one === chosen
-				? html`<option value="${one}" selected>${one}</option>`
-				: html`<option value="${one}">${one}</option>`,
-		);
-	return html`<form method="get" action="/console/realms/${slug}/compare" class="row"><p><label for="from">Compare</label><select id="from" name="from">${options(from)}</select></p><p><label for="to">with</label><select id="to" name="to">${options(to)}</select></p><p><button>Compare</button></p></form>
+	return html`<form method="get" action="/console/realms/${slug}/compare" class="row"><p><label for="from">Compare</label><select id="from" name="from">${options(COLUMNS, from)}</select></p><p><label for="to">with</label><select id="to" name="to">${options(COLUMNS, to)}</select></p><p><button>Compare</button></p></form>
 <p class="quiet">The server compares the values and shows none. Comparing is recorded in the audit log.</p>`;
 }
 

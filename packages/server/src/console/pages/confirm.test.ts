@@ -3,8 +3,13 @@ import { test } from "node:test";
 import { createTestSystem } from "../../testing/system.ts";
 import { html, targetOf } from "../html.ts";
 import type { Endpoint, Visit } from "../page.ts";
+import { invitationPages } from "./invitations.ts";
+import { machinePage } from "./machine.ts";
+import { machinesPage } from "./machines.ts";
 import { membersPage } from "./members.ts";
+import { newTokenPage } from "./new-token.ts";
 import { secretPage } from "./secret.ts";
+import { trustPage } from "./trust.ts";
 
 const NOW = "2030-01-01T12:00:00.000Z";
 const REACHED = new Error("the rule was asked");
@@ -62,3 +67,29 @@ test("a role is given only within 5 minutes, and taken away at any time", async 
 	}
 	assert.equal(await post(membersPage, 60, { form: { action: "remove", user_id: "eve" } }), "rule");
 });
+
+test("what lets somebody in is made only within 5 minutes", async () => {
+	const made: [pages: Parameters<typeof post>[0], form: object, query?: object][] = [
+		[invitationPages, { email: "eve@example.test", role: "admin" }],
+		[newTokenPage, { name: "ci" }],
+		[machinesPage, { name: "deploy", role: "viewer" }],
+		[machinePage, { action: "token", name: "ci" }],
+		[trustPage, { trust: "main" }, { type: "oidc" }],
+	];
+	for (const [pages, form, query = {}] of made) {
+		assert.match(await post(pages, 6, { form, query }), /^\/console\/confirm\?target=/, pages.name);
+		await assert.doesNotReject(
+			async () => assert.doesNotMatch(await reached(pages, form, query), /confirm/),
+			pages.name,
+		);
+	}
+});
+
+/** Says where a form leads soon after a sign-in: to the rule, or to a refusal of what it lacks here. */
+async function reached(pages: Parameters<typeof post>[0], form: object, query: object): Promise<string> {
+	try {
+		return await post(pages, 4, { form, query });
+	} catch (refused) {
+		return (refused as Error).message;
+	}
+}

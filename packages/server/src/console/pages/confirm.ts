@@ -2,8 +2,14 @@ import { type OwnerNeeds, proveOwner } from "../../accounts/owner.ts";
 import { type Address, address, addressOf, html, targetOf } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 
-/** Dependencies of asking again. */
+/** Dependencies of the page. */
 export type ConfirmNeeds = OwnerNeeds;
+
+/** Dependencies of the pages that it is asked for. */
+export interface AskAgainNeeds {
+	store: { accounts: Pick<OwnerNeeds["store"]["accounts"], "session"> };
+	system: Pick<OwnerNeeds["system"], "now">;
+}
 
 /** Milliseconds for which a sign-in, or the password given again, is enough. Design: §16 */
 const RECENT_MS = 5 * 60_000;
@@ -23,10 +29,7 @@ export function confirmPage(needs: ConfirmNeeds): Endpoint[] {
  * @returns undefined when nothing need be asked
  */
 export async function askAgain(
-	{
-		store,
-		system,
-	}: { store: { accounts: Pick<OwnerNeeds["store"]["accounts"], "session"> }; system: OwnerNeeds["system"] },
+	{ store, system }: AskAgainNeeds,
 	{ actor, notes }: Pick<Visit, "actor" | "notes">,
 	to: Address,
 ): Promise<Moved | undefined> {

@@ -5,7 +5,7 @@ import { type ExplainNeeds, explainAccess } from "../../policy/explain.ts";
 import { command, joined } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
-import { table } from "./parts.ts";
+import { options, table } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { COLUMNS } from "./secrets.ts";
 
@@ -48,13 +48,8 @@ function standingOf({ role, is_owner }: { role: string; is_owner: boolean }): st
 
 /** Asks about another person only where the rules answer that. */
 function form(slug: string, user: string, environment: Environment | undefined, mayAskOthers: boolean): Html {
-	const options = COLUMNS.map((one) =>
-		one === environment
-			? html`<option value="${one}" selected>${one}</option>`
-			: html`<option value="${one}">${one}</option>`,
-	);
 	const person = mayAskOthers
 		? html`<p><label for="user">E-mail, or empty for yourself</label><input id="user" name="user" type="text" value="${user}" autocomplete="off" spellcheck="false"></p>`
 		: html`<p class="quiet">An admin of the realm can ask about others, too.</p>`;
-	return html`<form method="get" action="/console/realms/${slug}/explain" class="row">${person}<p><label for="env">Environment</label><select id="env" name="env"><option value="">any</option>${options}</select></p><p><button>Explain</button></p></form>`;
+	return html`<form method="get" action="/console/realms/${slug}/explain" class="row">${person}<p><label for="env">Environment</label><select id="env" name="env"><option value="">any</option>${options(COLUMNS, environment)}</select></p><p><button>Explain</button></p></form>`;
 }

@@ -11,12 +11,13 @@ import { authorize } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { more, roleOptions, table, time } from "./parts.ts";
 import { inRealm } from "./realm-frame.ts";
 
 /** Dependencies of the pages of invitations. */
-export type InvitationPageNeeds = InvitationNeeds & NameNeeds;
+export type InvitationPageNeeds = InvitationNeeds & NameNeeds & AskAgainNeeds;
 
 const PAGE = 100;
 const INVITE = /^\/console\/realms\/([^/]+)\/invite$/;
@@ -59,11 +60,14 @@ function form(slug: string, token: Html): Html {
 
 async function create(needs: InvitationPageNeeds, visit: Visit): Promise<Moved> {
 	const [slug = ""] = visit.params;
+	const to = address`/console/realms/${slug}/invite`;
+	const asked = await askAgain(needs, visit, to);
+	if (asked !== undefined) return asked;
 	const { email, role } = visit.form;
 	const input = check(CreateInvitation, { email, bindings: [{ realm: slug, role }] });
 	const { code } = await createInvitation(needs, visit.actor, { email: input.email, bindings: input.bindings ?? [] });
 	keepOnce(visit.notes, needs.system, targetFor(slug), code);
-	return { to: address`/console/realms/${slug}/invite`, message: `${input.email} is invited.` };
+	return { to, message: `${input.email} is invited.` };
 }
 
 async function list(needs: InvitationPageNeeds, { actor, query, token }: Visit): Promise<Page> {

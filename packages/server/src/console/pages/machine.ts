@@ -14,13 +14,14 @@ import { deleteTrust, listTrusts, type TrustNeeds } from "../../trusts/trusts.ts
 import { command } from "../command.ts";
 import { type Address, address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { mayOf } from "./machines.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a machine. */
-export type MachinePageNeeds = MachineNeeds & TrustNeeds;
+export type MachinePageNeeds = MachineNeeds & TrustNeeds & AskAgainNeeds;
 
 /** Tokens and trusts that the page shows. */
 const PAGE = 100;
@@ -131,6 +132,8 @@ async function act(needs: MachinePageNeeds, visit: Visit): Promise<Moved> {
 	const to = machineAddress(place);
 	switch (fieldOf(visit, "action")) {
 		case "token": {
+			const asked = await askAgain(needs, visit, to);
+			if (asked !== undefined) return asked;
 			const input = check(CreateMachineToken, { name: form.name, ttl: form.ttl });
 			const { token } = await createMachineToken(needs, actor, place, { name: input.name ?? "", ttl: input.ttl });
 			keepOnce(notes, needs.system, targetOf(place), token);

@@ -6,12 +6,13 @@ import { authorize } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { roleOptions, scopeBoxes, scopesIn, table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { COLUMNS } from "./secrets.ts";
 
 /** Dependencies of the page of a realm's machines. */
-export type MachineListNeeds = MachineNeeds;
+export type MachineListNeeds = MachineNeeds & AskAgainNeeds;
 
 const PATH = /^\/console\/realms\/([^/]+)\/machines$/;
 
@@ -67,6 +68,8 @@ ${scopeBoxes()}
 async function create(needs: MachineListNeeds, visit: Visit): Promise<Moved> {
 	const { actor, form } = visit;
 	const [slug = ""] = visit.params;
+	const asked = await askAgain(needs, visit, address`/console/realms/${slug}/machines`);
+	if (asked !== undefined) return asked;
 	const name = fieldOf(visit, "name");
 	const { role, environment, description } = form;
 	const input = check(SetMachine, {

@@ -7,13 +7,12 @@ import { getRealm, type RealmNeeds } from "../../realms/realms.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { askAgain, type ConfirmNeeds } from "./confirm.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { more, roleOptions, table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's members. */
-export type MemberPageNeeds = PolicyNeeds &
-	RealmNeeds & { store: { accounts: Pick<ConfirmNeeds["store"]["accounts"], "session"> } };
+export type MemberPageNeeds = PolicyNeeds & RealmNeeds & AskAgainNeeds;
 
 const PAGE = 100;
 const PATH = /^\/console\/realms\/([^/]+)\/members$/;
@@ -45,12 +44,12 @@ ${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm 
 }
 
 function line(slug: string, { user_id, role, created_at }: Binding, name: string, token: Html | undefined): Html {
-	return html`<tr><th scope="row">${name}</th><td data-label="Role">${role}</td><td data-label="Since">${time(created_at)}</td><td>${token === undefined ? "" : changing(slug, user_id, name, token)}</td></tr>`;
+	return html`<tr><th scope="row">${name}</th><td data-label="Role">${role}</td><td data-label="Since">${time(created_at)}</td><td>${token === undefined ? "" : changing(slug, { user_id, role }, name, token)}</td></tr>`;
 }
 
-function changing(slug: string, user_id: string, name: string, token: Html): Html {
+function changing(slug: string, { user_id, role }: Pick<Binding, "user_id" | "role">, name: string, token: Html): Html {
 	const start = html`${token}<input type="hidden" name="user_id" value="${user_id}">`;
-	return html`<div class="row"><form method="post" action="/console/realms/${slug}/members">${start}<input type="hidden" name="action" value="change"><select name="role" aria-label="New role of ${name}">${roleOptions()}</select><button aria-label="Change the role of ${name}">Change</button></form>
+	return html`<div class="row"><form method="post" action="/console/realms/${slug}/members">${start}<input type="hidden" name="action" value="change"><select name="role" aria-label="New role of ${name}">${roleOptions(role)}</select><button aria-label="Change the role of ${name}">Change</button></form>
 <form method="post" action="/console/realms/${slug}/members">${start}<input type="hidden" name="action" value="remove"><button aria-label="Remove ${name}">Remove</button></form></div>`;
 }
 

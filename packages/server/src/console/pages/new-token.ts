@@ -5,12 +5,13 @@ import { createToken, type TokenNeeds } from "../../tokens/tokens.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { scopeBoxes, scopesIn } from "./parts.ts";
 import { COLUMNS } from "./secrets.ts";
 
 /** Dependencies of the page that makes an API token. */
-export type NewTokenNeeds = TokenNeeds & RealmNeeds;
+export type NewTokenNeeds = TokenNeeds & RealmNeeds & AskAgainNeeds;
 
 /** Realms to choose from; a token for another one is made with `svc`. */
 const MAX_REALMS = 1000;
@@ -68,7 +69,11 @@ ${scopeBoxes()}
 <p><button>Make the token</button></p></form>`;
 }
 
-async function create(needs: NewTokenNeeds, { actor, form, notes }: Visit): Promise<Moved> {
+async function create(needs: NewTokenNeeds, visit: Visit): Promise<Moved> {
+	const { actor, form, notes } = visit;
+	const to = address`/console/account/token`;
+	const asked = await askAgain(needs, visit, to);
+	if (asked !== undefined) return asked;
 	const { name = "", realm = "", environment = "", days = "" } = form;
 	const life_ms = Math.min(Number(days), 3650) * DAY_MS;
 	const ends = days === "" ? null : new Date(needs.system.now().getTime() + life_ms || 0).toISOString();
@@ -81,5 +86,5 @@ async function create(needs: NewTokenNeeds, { actor, form, notes }: Visit): Prom
 	});
 	const { token } = await createToken(needs, actor, input);
 	keepOnce(notes, needs.system, TARGET, token);
-	return { to: address`/console/account/token`, message: "The token is made." };
+	return { to, message: "The token is made." };
 }

@@ -8,9 +8,18 @@ export function time(instant: string): Html {
 	return html`<time datetime="${instant}">${instant.slice(0, 16).replace("T", " ")} UTC</time>`;
 }
 
+/** Offers values to choose from, one of which may be chosen already. */
+export function options(values: readonly string[], chosen?: string): Html[] {
+	return values.map((one) =>
+		one === chosen
+			? html`<option value="${one}" selected>${one}</option>`
+			: html`<option value="${one}">${one}</option>`,
+	);
+}
+
 /** Offers the roles of a realm, the least first. */
-export function roleOptions(): Html[] {
-	return ["viewer", "member", "admin"].map((role) => html`<option value="${role}">${role}</option>`);
+export function roleOptions(chosen?: string): Html[] {
+	return options(["viewer", "member", "admin"], chosen);
 }
 
 /** Offers the scopes of a token. */

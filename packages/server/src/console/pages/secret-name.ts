@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { AccountStore } from "../../accounts/model.ts";
 import { check } from "../../http/input.ts";
 import { Environment } from "../../messages.ts";
+import { SecretKey } from "../../secrets/model.ts";
 import type { BulkNeeds, SecretName } from "../../secrets/secrets.ts";
 import { type Address, address } from "../html.ts";
 import type { Visit } from "../page.ts";
@@ -9,11 +10,12 @@ import type { Visit } from "../page.ts";
 /** Dependencies of the pages of a secret. */
 export type SecretNeeds = BulkNeeds & { store: { accounts: Pick<AccountStore, "byId" | "session"> } };
 
-const Env = v.object({ env: v.optional(Environment, "dev") });
+const Name = v.object({ key: SecretKey, env: v.optional(Environment, "dev") });
 
-/** Reads the secret that a page's address names. @throws AppError invalid_environment */
-export function nameOf({ params: [slug = "", key = ""], query }: Pick<Visit, "params" | "query">): SecretName {
-	return { slug, key, environment: check(Env, { env: query.env }).env };
+/** Reads the secret that a page's address names. @throws AppError validation_failed, invalid_environment */
+export function nameOf({ params: [slug = "", given = ""], query }: Pick<Visit, "params" | "query">): SecretName {
+	const { key, env: environment } = check(Name, { key: given, env: query.env });
+	return { slug, key, environment };
 }
 
 /** Makes the address of a secret's page. */

@@ -7,12 +7,13 @@ import { listTrusts, setTrust, type TrustNeeds } from "../../trusts/trusts.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { machineAddress } from "./machine.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { claimsIn } from "./trust-claims.ts";
 
 /** Dependencies of the page that makes a trust. */
-export type TrustPageNeeds = MachineNeeds & TrustNeeds & { address(): string };
+export type TrustPageNeeds = MachineNeeds & TrustNeeds & AskAgainNeeds & { address(): string };
 
 const PATH = /^\/console\/realms\/([^/]+)\/machines\/([^/]+)\/trust$/;
 
@@ -84,6 +85,8 @@ const KeySet = v.object({ keys: v.array(v.record(v.string(), v.unknown())) });
 async function create(needs: TrustPageNeeds, visit: Visit): Promise<Moved> {
 	const [slug = "", name = ""] = visit.params;
 	const type = typeOf(visit);
+	const asked = await askAgain(needs, visit, address`/console/realms/${slug}/machines/${name}`);
+	if (asked !== undefined) return asked;
 	const { issuer, audience, jwks = "" } = visit.form;
 	const place = { slug, name, trust: fieldOf(visit, "trust") };
 	const { rows } = await listTrusts(needs, visit.actor, place, { limit: ALL, cursor: undefined });
