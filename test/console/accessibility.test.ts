@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
-import { endpointsOf } from "../../packages/server/src/console/site.ts";
+import { endpointsOf } from "../../packages/server/src/console/endpoints.ts";
 import { heading, startBrowser, takeSeat } from "../harness/browser.ts";
 import { skipWithoutChromium } from "../harness/chromium.ts";
 import { type ConsoleWorld, PAGES, startConsoleWorld, visitAll } from "../harness/console-world.ts";

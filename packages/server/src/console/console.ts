@@ -1,5 +1,5 @@
 import type { Pages } from "../http/pages.ts";
-import type { SiteNeeds } from "./site.ts";
+import type { SiteNeeds } from "./endpoints.ts";
 
 /**
  * Makes the console, which loads its pages when the first one is asked for: a server whose console nobody opens pays nothing for it.

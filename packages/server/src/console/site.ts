@@ -1,67 +1,21 @@
 import { createCache } from "../cache.ts";
-import type { KeySet, MacKey } from "../crypto/key-set.ts";
 import { CONSOLE_TYPE, createSessionTokens, type SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
-import { identifySession, type SessionOwnerNeeds } from "../http/authenticate.ts";
+import { identifySession } from "../http/authenticate.ts";
 import { parseQuery } from "../http/input.ts";
 import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
 import type { Actor } from "../policy/model.ts";
 import { type Cookies, cookiesFor } from "./cookies.ts";
 import { checkForm, checkWay, FORM_TOKEN, formToken, isFromElsewhere } from "./door.ts";
+import { endpointsOf, type SiteNeeds } from "./endpoints.ts";
 import { html, targetOf } from "./html.ts";
 import { createLayout, type Frame, type Layout } from "./layout.ts";
 import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
-import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
-import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
 import { bounce } from "./pages/bounce.ts";
-import { type ChainPageNeeds, chainPage } from "./pages/chain.ts";
-import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
-import { type ConfirmNeeds, confirmPage } from "./pages/confirm.ts";
-import { deletedPages } from "./pages/deleted.ts";
 import { errorPage } from "./pages/error.ts";
-import { type ExplainPageNeeds, explainPage } from "./pages/explain.ts";
-import { type IdentityPageNeeds, identitiesPage } from "./pages/identities.ts";
-import { type InvitationPageNeeds, invitationPages } from "./pages/invitations.ts";
-import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
-import { type MachinePageNeeds, machinePage } from "./pages/machine.ts";
-import { type MachineListNeeds, machinesPage } from "./pages/machines.ts";
-import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
-import { type NewTokenNeeds, newTokenPage } from "./pages/new-token.ts";
-import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
 import { answerRegister, type RegisterNeeds, registerPage } from "./pages/register.ts";
-import { secretPage } from "./pages/secret.ts";
-import type { SecretNeeds } from "./pages/secret-name.ts";
-import { secretsPages } from "./pages/secrets.ts";
-import { type ServerPageNeeds, serverPages } from "./pages/server.ts";
 import { type SignInNeeds, signInPage, signOut } from "./pages/sign-in.ts";
 import { answerSignIn } from "./pages/sign-in-sso.ts";
-import { type TrustPageNeeds, trustPage } from "./pages/trust.ts";
-
-/** Dependencies of the console: those of the rules that its pages call. */
-export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
-	Omit<SignInNeeds, "sessions" | "cookies"> &
-	RealmPageNeeds &
-	SecretNeeds &
-	ComparePageNeeds &
-	AccountPageNeeds &
-	NewTokenNeeds &
-	IdentityPageNeeds &
-	InvitationPageNeeds &
-	ExplainPageNeeds &
-	MachineListNeeds &
-	MachinePageNeeds &
-	TrustPageNeeds &
-	MemberPageNeeds &
-	LeasePageNeeds &
-	Omit<RegisterNeeds, "sessions" | "cookies"> &
-	ChainPageNeeds &
-	AuditPageNeeds &
-	ConfirmNeeds &
-	ServerPageNeeds & {
-		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
-		/** Address that browsers reach the server at. */
-		address(): string;
-	};
 
 /** Sessions of which something is remembered between two pages. */
 const MAX_NOTES = 10_000;
@@ -93,23 +47,6 @@ export function createSite(needs: SiteNeeds): Pages {
 		answer: (request) => answer(site, request),
 		refuse: async (_, error) => showError(site, NOBODY, error),
 	};
-}
-
-/** Makes every page that needs a session. */
-export function endpointsOf(needs: SiteNeeds): Endpoint[] {
-	const ofSecrets = [...secretsPages(needs), ...secretPage(needs), ...deletedPages(needs), ...comparePage(needs)];
-	const ofPeople = [...invitationPages(needs), ...explainPage(needs)];
-	const ofMachines = [...machinesPage(needs), ...machinePage(needs), ...trustPage(needs)];
-	const ofRealms = [
-		...leasesPage(needs),
-		...membersPage(needs),
-		...auditPage(needs),
-		...chainPage(needs),
-		...ofPeople,
-		...ofMachines,
-	];
-	const ofAccounts = [...accountPage(needs), ...newTokenPage(needs), ...identitiesPage(needs)];
-	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts, ...confirmPage(needs), ...serverPages(needs)];
 }
 
 const NOBODY: Frame = { email: undefined, token: html``, message: undefined };

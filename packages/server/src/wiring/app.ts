@@ -9,7 +9,7 @@ import { backupRoutes } from "../backups/routes.ts";
 import { createCache } from "../cache.ts";
 import type { Config } from "../config.ts";
 import { createConsole } from "../console/console.ts";
-import type { SiteNeeds } from "../console/site.ts";
+import type { SiteNeeds } from "../console/endpoints.ts";
 import { WIDTHS } from "../crypto/argon2.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { createSessionTokens } from "../crypto/session.ts";
