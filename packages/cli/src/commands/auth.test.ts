@@ -70,6 +70,10 @@ test("whoami asks the server whose token it is, and how far it reaches", async (
 	assert.deepEqual([source, rest.environment, rest.address], ["SVC_TOKEN", "prod", server.address]);
 	await using home = await temporaryFolder();
 	assert.equal((await run(["whoami"], { env: { HOME: home.path } })).code, 3);
+	const env = { HOME: home.path };
+	await saveServer(fakeIo({ env }).io, server.address, { token: "session-token", expires_at: 1_900_000_000 });
+	const { stdout: ofSession } = await run(["whoami"], { env });
+	assert.match(ofSession, /until +2030-03-17T17:46:40\.000Z\n$/);
 });
 
 test("whoami of a machine shows its realm and no fields that only people have", async () => {

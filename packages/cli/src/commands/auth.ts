@@ -165,15 +165,21 @@ async function whoami(context: Context): Promise<void> {
 	const source =
 		credential?.kind === "given" ? credential.source : credential?.kind === "machine" ? "a JWT" : undefined;
 	const { id, email, name, instance_admin, ...rest } = caller;
+	const until = optional(caller, "expires_at") || (credential?.kind === "session" ? endOf(saved) : "");
 	const found = { address, user: { id, email, name, instance_admin }, ...rest, ...(source && { source }) };
 	await showFields(context, found, [
 		["address", address],
 		...identityOf(caller),
 		["scopes", text(caller, "scopes")],
 		...reachOf(caller).map((field) => [field.replace("_id", ""), String(caller[field])] as const),
-		["until", optional(caller, "expires_at"), "instant"],
+		...(until === "" ? [] : [["until", until, "instant"] as const]),
 		...(source === undefined ? [] : [["from", source] as const]),
 	]);
+}
+
+/** The end of the saved session, as an instant; empty where it is not known. */
+function endOf({ expires_at }: SavedServer): string {
+	return expires_at === undefined ? "" : new Date(expires_at * 1000).toISOString();
 }
 
 function identityOf(caller: Answer): (readonly [string, string])[] {

@@ -5,6 +5,8 @@ import { eventCells, factsInWords } from "./event-line.ts";
 test("facts begin with what they are about, and end with where it came from", () => {
 	const facts = { environment: "prod", ip: "10.0.0.7", key: "DB_URL", reason: "no", request_id: "r", version: 3 };
 	assert.equal(factsInWords(JSON.stringify(facts)), "DB_URL prod v3 reason=no ip=10.0.0.7");
+	assert.equal(factsInWords('{"pre_encrypted":false,"key":"A"}'), "A");
+	assert.equal(factsInWords('{"pre_encrypted":true,"key":"A"}'), "A pre_encrypted=true");
 	assert.equal(
 		factsInWords(JSON.stringify({ count: 2, environment: "", via: "eso", list: ["a"] })),
 		'count=2 list=["a"] via=eso',

@@ -21,7 +21,7 @@ export function factsInWords(data: string, type = "", people: Answer = {}): stri
 	const facts = BULK.includes(type) ? counted(found) : found;
 	const rest = Object.keys(facts).filter((name) => ![...FIRST, ...LAST, MACHINE].includes(name) && !LEFT_OUT.has(name));
 	return [...FIRST, ...rest, ...LAST]
-		.filter((name) => facts[name] !== undefined && facts[name] !== "")
+		.filter((name) => facts[name] !== undefined && facts[name] !== "" && !(name === "pre_encrypted" && !facts[name]))
 		.map((name) => inWords(name, nameOf(people, facts[name])))
 		.join(" ");
 }
