@@ -4,6 +4,7 @@ import { type Leaf, leavesOf } from "../packages/cli/src/command-line/command-tr
 import { EXIT_MEANINGS, FILES, VARIABLES } from "../packages/cli/src/command-line/epilogue.ts";
 import { EXIT } from "../packages/cli/src/failure.ts";
 import { buildProgram, type Io, runCli } from "../packages/cli/src/main.ts";
+import { STATUS } from "../packages/server/src/errors.ts";
 import { LOCAL_COMMANDS } from "../packages/svc/src/local-commands.ts";
 import { api } from "../test/harness/client.ts";
 import { openApi, type Route, routesOf } from "../test/harness/openapi.ts";
@@ -79,7 +80,7 @@ async function endpointsChapter(): Promise<string> {
 			table(["endpoint", "what it does", "who may", "errors of its own"], routes.map(row)),
 			"### Error codes",
 			'Errors are `{"error":{"code":"…","message":"…","status":…}}`. The list of codes is closed.',
-			table(["status", "codes"], codesByStatus(routes)),
+			table(["status", "codes"], codesByStatus()),
 		].join("\n\n");
 	} finally {
 		await server.close();
@@ -106,11 +107,10 @@ function common(routes: readonly Route[]): string[] {
 	return [...(first ?? [])].filter((code) => others.every((codes) => codes.has(code)));
 }
 
-function codesByStatus(routes: readonly Route[]): string[][] {
-	const byStatus = Map.groupBy(routes.flatMap(refusalsOf), ([status]) => Number(status));
-	return [...byStatus]
-		.sort(([one], [other]) => one - other)
-		.map(([status, group]) => [`${status}`, list([...new Set(group.flatMap(([, codes]) => codes))])]);
+/** All codes, also those that no route has for its own, such as that of a method that a path does not take. */
+function codesByStatus(): string[][] {
+	const byStatus = Map.groupBy(Object.entries(STATUS), ([, status]) => status);
+	return [...byStatus].map(([status, group]) => [`${status}`, list(group.map(([code]) => code))]);
 }
 
 const list = (codes: readonly string[]): string => codes.map((code) => `\`${code}\``).join(", ");
