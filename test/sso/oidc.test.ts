@@ -150,7 +150,7 @@ test("groups give roles at every login, and take them", async () => {
 	corp.person = "bob";
 	assert.equal(await roleOf(), 403, "staff may only read");
 	await world.set("corp", corp, { groups_claim: "nothing", role_mappings });
-	assert.equal(await roleOf(), 404, "whoever is in no group does not see it");
+	assert.equal(await roleOf(), 404, "somebody in no group does not see it");
 	corp.person = "alice";
 	await world.set("corp", corp, { groups_claim: "groups" });
 	const { token } = ok(await world.signIn("corp"));

@@ -41,7 +41,7 @@ async function failureOf(keys: ReturnType<typeof create>, source: KeySource): Pr
 	return error.message;
 }
 
-test("keys are fetched once and used for ten minutes, whoever asks", async () => {
+test("keys are fetched once and used for ten minutes by everybody who asks", async () => {
 	const keys = create();
 	const found = await Promise.all(Array.from({ length: 20 }, () => keys.keysOf(sourceOf(peer), has("first"))));
 	for (const one of found) assert.deepEqual(kidsOf(one), ["first"]);

@@ -74,7 +74,7 @@ async function differences(
 	const rest = isAll ? "" : html`<p class="warn">There are more: <code>svc diff</code> shows all.</p>`;
 	if (token === undefined) return html`<h2>${from} and ${to} differ</h2>${list}${rest}${same}`;
 	return html`<h2>${from} and ${to} differ</h2><form method="post" action="/console/realms/${slug}/compare">${token}<input type="hidden" name="from" value="${from}"><input type="hidden" name="to" value="${to}">${list}${rest}${same}
-<section class="box" aria-labelledby="copy"><h2 id="copy">Copy to ${to}</h2><p>Value, comment and expiry of the keys that you ticked become a new version in ${to}: all of them or, if one has changed since this page was made, none. What ${to} has only itself stays.</p><p><label><input type="checkbox" name="sure" value="yes" required> I have looked at what changes in ${to}</label></p><p><button>Copy the ticked keys</button></p></section></form>`;
+<section class="box" aria-labelledby="copy"><h2 id="copy">Copy to ${to}</h2><p>Value, comment and expiry of the keys that you ticked become a new version in ${to}: all of them or, if one has changed since this page was made, none. Keys that only ${to} has stay.</p><p><label><input type="checkbox" name="sure" value="yes" required> I have looked at what changes in ${to}</label></p><p><button>Copy the ticked keys</button></p></section></form>`;
 }
 
 /** Reads the keys that differ, up to a page of them, and counts those that do not. */

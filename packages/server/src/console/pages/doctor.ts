@@ -22,7 +22,7 @@ async function doctor(needs: DoctorNeeds, { actor }: Visit): Promise<Page> {
 	return {
 		...ofServer("Doctor", actor),
 		title: "Doctor",
-		body: table("Just examined, what is wrong on top", ["Check", "State", "Finding", "What to do"], rows),
+		body: table("Findings, the worst first", ["Check", "State", "Finding", "What to do"], rows),
 		commands: [command`svc doctor`, command`svc doctor --deep`],
 	};
 }

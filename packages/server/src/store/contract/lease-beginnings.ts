@@ -113,7 +113,7 @@ export async function leaseBeginningContract(openStore: OpenStore): Promise<void
 		const lease = aLease(gone.id);
 		await begin(lease);
 		await removeRealm(gone.id);
-		assert.equal((await leases.byId(lease.id))?.state, "intent", "whoever makes it finds out");
+		assert.equal((await leases.byId(lease.id))?.state, "intent", "its maker finds out");
 		const now = "2030-01-01T00:00:03.000Z";
 		const made = { ...lease, due_at: Date.parse(lease.expires_at), payload: null };
 		assert.equal(await leases.activate(made, anEvent({ type: "lease.created", timestamp: now })), "realm_gone");

@@ -56,7 +56,7 @@ suite("a create whose answer is given up after 5 s", { concurrency: true }, () =
 });
 
 test(
-	"whoever may not kill connections has no proof, and whoever may not ask for their number has no fence",
+	"an admin that may not kill connections gives no proof, and one that may not ask for their number gives no fence",
 	redisTest,
 	async (t) => {
 		const redis = await redisFor(t);
