@@ -1,39 +1,80 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestSystem } from "../testing/system.ts";
-import { createHistory, kindOf } from "./history.ts";
+import { BOUNDS_S, createHistory, kindOf } from "./history.ts";
+import { prometheus } from "./prometheus.ts";
+import { totalsOf } from "./request-totals.ts";
 
-test("the history counts by minute and quarter, forgets what is older, and stays of one size", () => {
+const READ = "/api/v1/realms/{slug}/secrets";
+
+/** A history over real series, which the test fills. */
+function setUp() {
 	const system = createTestSystem();
-	const history = createHistory(system);
-	for (let minute = 0; minute < 3 * 24 * 60; minute++) {
-		history.note("reads", 0.002);
-		if (minute % 2 === 0) history.note("denials", 0.002);
-		system.advance(60_000);
+	const registers = [new prometheus.Registry()];
+	const named = { help: "for tests", registers };
+	const requests = new prometheus.Counter({ name: "requests", labelNames: ["method", "route", "status"], ...named });
+	const durations = new prometheus.Histogram({
+		...{ name: "durations", labelNames: ["method", "route"], buckets: BOUNDS_S },
+		...named,
+	});
+	const history = createHistory(system, () => totalsOf(requests, durations));
+	const answer = (method: string, status: number, seconds: number) => {
+		requests.labels(method, READ, String(status)).inc();
+		durations.labels(method, READ).observe(seconds);
+	};
+	const pass = async (minutes: number) => {
+		for (let minute = 0; minute < minutes; minute++) {
+			system.advance(60_000);
+			await history.sample();
+		}
+	};
+	return { system, history, answer, pass };
+}
+
+test("the history counts by minute and quarter, and forgets what is older", async () => {
+	const { system, history, answer, pass } = setUp();
+	for (let minute = 0; minute < 26 * 60; minute++) {
+		answer("GET", 200, 0.002);
+		if (minute % 2 === 0) answer("POST", 403, 0.002);
+		await pass(1);
 	}
-	const [hour, day] = [history.read("hour"), history.read("day")];
+	const [hour, day] = [await history.read("hour"), await history.read("day")];
 	assert.deepEqual([hour.length, day.length], [60, 96]);
 	const sum = (spans: typeof hour, of: "reads" | "denials") => spans.reduce((all, span) => all + span[of], 0);
 	assert.deepEqual([sum(hour, "reads"), sum(hour, "denials")], [59, 29]);
 	assert.equal(sum(day, "reads"), 95 * 15);
-	assert.deepEqual(
-		[hour.at(-1)?.reads, hour.at(-1)?.p99_ms, hour.at(-1)?.since],
-		[0, undefined, system.now().getTime()],
-	);
-	system.advance(2 * 60 * 60_000);
-	assert.equal(sum(history.read("hour"), "reads"), 0, "nothing of the hour before");
+	assert.deepEqual([hour[0]?.reads, hour[0]?.p99_ms], [1, 2.5]);
+	const newest = hour.at(-1);
+	assert.deepEqual([newest?.reads, newest?.p99_ms, newest?.since], [0, undefined, system.now().getTime()]);
+	await pass(2 * 60);
+	assert.equal(sum(await history.read("hour"), "reads"), 0, "nothing of the hour before");
 });
 
-test("p99 is the slowest but for one in a hundred", () => {
-	const history = createHistory(createTestSystem());
-	const p99 = () => history.read("hour").at(-1)?.p99_ms ?? 0;
-	for (let count = 0; count < 99; count++) history.note("others", 0.001);
-	history.note("writes", 2);
-	assert.ok(p99() >= 1 && p99() < 1.5, `${p99()}`);
-	history.note("writes", 2);
-	assert.ok(p99() >= 2000 && p99() < 3000, `${p99()}`);
-	for (let count = 0; count < 5; count++) history.note("writes", 1e9);
-	assert.ok(Number.isFinite(p99()));
+test("the present minute counts before it is over, and a minute without a sample counts with the next", async () => {
+	const { system, history, answer, pass } = setUp();
+	const reads = async () => (await history.read("hour")).slice(-4).map((span) => span.reads);
+	answer("GET", 200, 0.001);
+	assert.deepEqual(await reads(), [0, 0, 0, 1]);
+	await pass(1);
+	answer("GET", 200, 0.001);
+	system.advance(60_000);
+	answer("GET", 200, 0.001);
+	await pass(1);
+	assert.deepEqual(await reads(), [1, 0, 2, 0]);
+	system.advance(3 * 60 * 60_000);
+	assert.deepEqual(await reads(), [0, 0, 0, 0]);
+});
+
+test("p99 is the bound of the slowest but for one in a hundred", async () => {
+	const { history, answer } = setUp();
+	const p99 = async () => (await history.read("hour")).at(-1)?.p99_ms;
+	for (let count = 0; count < 99; count++) answer("GET", 404, 0.001);
+	answer("POST", 201, 2);
+	assert.equal(await p99(), 1);
+	answer("POST", 201, 2);
+	assert.equal(await p99(), 5000);
+	for (let count = 0; count < 5; count++) answer("POST", 201, 1e9);
+	assert.equal(await p99(), 5000);
 });
 
 test("a request is a read, a write, a denial or a failed sign-in", () => {

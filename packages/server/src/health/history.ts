@@ -3,97 +3,102 @@ import type { System } from "../system.ts";
 /** Kinds of answered requests that the history counts. */
 export type Kind = "reads" | "writes" | "denials" | "failed_sign_ins" | "others";
 
-const KINDS: readonly Kind[] = ["reads", "writes", "denials", "failed_sign_ins"];
+const KINDS: readonly Exclude<Kind, "others">[] = ["reads", "writes", "denials", "failed_sign_ins"];
+
+/** Bounds in seconds of the histogram of answers. */
+export const BOUNDS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+
+/** Counts since the server began. */
+export interface Totals {
+	kinds: Readonly<Record<Exclude<Kind, "others">, number>>;
+	/** Requests answered within each of the bounds, and at last all of them. */
+	within: readonly number[];
+}
 
 /** One span of the history. */
 export interface Span extends Record<Exclude<Kind, "others">, number> {
 	/** Beginning, in Unix milliseconds. */
 	since: number;
-	/** Milliseconds within which 99 of 100 requests were answered, rounded up by less than half; undefined without requests. */
+	/** The bound in milliseconds within which 99 of 100 requests were answered, at most the largest one; undefined without requests. */
 	p99_ms: number | undefined;
 }
 
 /** Counts of the last hour and day, of this process, in memory of fixed size. */
 export interface History {
-	note(kind: Kind, seconds: number): void;
+	/** Keeps the totals of this minute. To be called once a minute. */
+	sample(): Promise<void>;
 	/** The last hour in 60 spans of a minute, or the last day in 96 of a quarter of an hour, the oldest first. */
-	read(of: "hour" | "day"): Span[];
+	read(of: "hour" | "day"): Promise<Span[]>;
 }
 
-const MINUTE_MS = 60_000;
-/** Upper bounds in milliseconds, each half more than the one before: 0.25 ms to about 20 minutes. The last one takes what is slower. */
-const BOUNDS_MS = Array.from({ length: 39 }, (_, step) => 0.25 * 1.5 ** step);
-const FIELDS = KINDS.length + BOUNDS_MS.length;
+/** Milliseconds between two samples. */
+export const MINUTE_MS = 60_000;
 
-/** Spans of one length in a ring: each has the number of its time, its counts and its histogram. */
-class Ring {
+/** Totals at the beginnings of spans of one length, as many as are shown. */
+class Samples {
 	readonly #span_ms: number;
-	readonly #times: Float64Array;
-	readonly #counts: Uint32Array;
+	readonly #kept: (readonly [index: number, totals: Totals])[] = [];
+	readonly #most: number;
 
-	constructor(spans: number, span_ms: number) {
+	constructor(most: number, span_ms: number) {
+		this.#most = most;
 		this.#span_ms = span_ms;
-		this.#times = new Float64Array(spans).fill(-1);
-		this.#counts = new Uint32Array(spans * FIELDS);
 	}
 
-	note(now_ms: number, kind: number, bucket: number): void {
-		const time = Math.floor(now_ms / this.#span_ms);
-		const at = time % this.#times.length;
-		const start = at * FIELDS;
-		if (this.#times[at] !== time) {
-			this.#times[at] = time;
-			this.#counts.fill(0, start, start + FIELDS);
-		}
-		if (kind >= 0) this.#add(start + kind);
-		this.#add(start + KINDS.length + bucket);
+	/** @param elapsed_ms since the server began; only one near the beginning of a span is kept */
+	keep(elapsed_ms: number, totals: Totals): void {
+		const index = Math.round(elapsed_ms / this.#span_ms);
+		if (Math.abs(elapsed_ms - index * this.#span_ms) > MINUTE_MS / 2 || this.#kept.at(-1)?.[0] === index) return;
+		this.#kept.push([index, totals]);
+		if (this.#kept.length > this.#most) this.#kept.shift();
 	}
 
-	#add(index: number): void {
-		this.#counts[index] = (this.#counts[index] ?? 0) + 1;
-	}
-
-	read(now_ms: number): Span[] {
-		const last = Math.floor(now_ms / this.#span_ms);
-		const { length } = this.#times;
-		return Array.from({ length }, (_, index) => {
-			const time = last - length + 1 + index;
-			const at = time % length;
-			const isKept = this.#times[at] === time;
-			const counts = isKept ? this.#counts.subarray(at * FIELDS, (at + 1) * FIELDS) : new Uint32Array(FIELDS);
-			return spanOf(time * this.#span_ms, counts);
+	/** Returns the spans up to now. Without a sample at its beginning, a span has what came before it. */
+	read(start_ms: number, elapsed_ms: number, current: Totals): Span[] {
+		const last = Math.floor(elapsed_ms / this.#span_ms);
+		const first = last - this.#most + 1;
+		const kept = new Map(this.#kept);
+		let before = this.#kept.find(([index]) => index >= first)?.[1] ?? current;
+		return Array.from({ length: this.#most }, (_, at) => {
+			const index = first + at;
+			before = kept.get(index) ?? before;
+			const after = index === last ? current : (kept.get(index + 1) ?? before);
+			return spanOf(start_ms + index * this.#span_ms, before, after);
 		});
 	}
 }
 
-function spanOf(since: number, counts: Uint32Array): Span {
-	const [reads = 0, writes = 0, denials = 0, failed_sign_ins = 0] = counts;
-	return { since, reads, writes, denials, failed_sign_ins, p99_ms: p99(counts.subarray(KINDS.length)) };
+function spanOf(since: number, before: Totals, after: Totals): Span {
+	const [reads = 0, writes = 0, denials = 0, failed_sign_ins = 0] = KINDS.map(
+		(kind) => after.kinds[kind] - before.kinds[kind],
+	);
+	const within = after.within.map((count, at) => count - (before.within[at] ?? 0));
+	return { since, reads, writes, denials, failed_sign_ins, p99_ms: p99(within) };
 }
 
-function p99(histogram: Uint32Array): number | undefined {
-	const all = histogram.reduce((sum, count) => sum + count, 0);
+function p99(within: readonly number[]): number | undefined {
+	const all = within.at(-1) ?? 0;
 	if (all === 0) return undefined;
-	const wanted = Math.ceil(all * 0.99);
-	let counted = 0;
-	const bucket = histogram.findIndex((count) => {
-		counted += count;
-		return counted >= wanted;
-	});
-	return BOUNDS_MS[bucket];
+	const found = BOUNDS_S.find((_, at) => (within[at] ?? 0) >= Math.ceil(all * 0.99));
+	return (found ?? BOUNDS_S.at(-1) ?? 0) * 1000;
 }
 
-/** Makes an empty history: a restart forgets the one before. */
-export function createHistory(system: Pick<System, "now">): History {
-	const rings = { hour: new Ring(60, MINUTE_MS), day: new Ring(96, 15 * MINUTE_MS) };
+/**
+ * Makes an empty history: a restart forgets the one before. It looks at the metrics' totals once a minute, so a request costs it nothing.
+ * @param totals counts since the server began
+ */
+export function createHistory(system: Pick<System, "now">, totals: () => Promise<Totals>): History {
+	const start_ms = system.now().getTime();
+	const elapsed = () => system.now().getTime() - start_ms;
+	const samples = { hour: new Samples(60, MINUTE_MS), day: new Samples(96, 15 * MINUTE_MS) };
+	const none = { kinds: { reads: 0, writes: 0, denials: 0, failed_sign_ins: 0 }, within: [] };
+	for (const one of [samples.hour, samples.day]) one.keep(0, none);
 	return {
-		note(kind, seconds) {
-			const now_ms = system.now().getTime();
-			const found = BOUNDS_MS.findIndex((bound) => seconds * 1000 <= bound);
-			const bucket = found === -1 ? BOUNDS_MS.length - 1 : found;
-			for (const ring of [rings.hour, rings.day]) ring.note(now_ms, KINDS.indexOf(kind), bucket);
+		async sample() {
+			const [elapsed_ms, found] = [elapsed(), await totals()];
+			for (const one of [samples.hour, samples.day]) one.keep(elapsed_ms, found);
 		},
-		read: (of) => rings[of].read(system.now().getTime()),
+		read: async (of) => samples[of].read(start_ms, elapsed(), await totals()),
 	};
 }
 

@@ -5,9 +5,10 @@ import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
 import { addConnectionMetrics, type ConnectionMetricsNeeds } from "./connection-metrics.ts";
 import { addEngineMetrics, type EngineMetricsNeeds } from "./engine-metrics.ts";
-import { createHistory, type History, kindOf } from "./history.ts";
+import { BOUNDS_S, createHistory, type History, MINUTE_MS } from "./history.ts";
 import { addLimitMetrics } from "./limit-metrics.ts";
 import { prometheus } from "./prometheus.ts";
+import { totalsOf } from "./request-totals.ts";
 
 const { Counter, Gauge, Histogram, Registry } = prometheus;
 
@@ -43,8 +44,6 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Milliseconds for which counts from the database are kept. */
 const FRESH_MS = 15_000;
 
-const BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
-
 /** Makes the metrics. Spec: API › Health and metrics. */
 export function createMetrics(needs: MetricsNeeds): Metrics {
 	const registry = new Registry();
@@ -59,11 +58,12 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 		name: "svc_http_request_duration_seconds",
 		help: "Time to answer",
 		labelNames: ["method", "route"],
-		buckets: BUCKETS_S,
+		buckets: BOUNDS_S,
 		registers,
 	});
 	const remembered = new Map<string, { inc(): void; observe(seconds: number): void }>();
-	const history = createHistory(needs.system);
+	const history = createHistory(needs.system, () => totalsOf(requests, durations));
+	setInterval(history.sample, MINUTE_MS).unref();
 	addGauges(needs, registers);
 	addEngineMetrics({ ...needs.engines, store: needs.store }, registers);
 	addLimitMetrics(needs, registers);
@@ -75,14 +75,7 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 			if (series === undefined) {
 				const counter = requests.labels(method, route, String(status));
 				const histogram = durations.labels(method, route);
-				const kind = kindOf(method, route, status);
-				series = {
-					inc: () => counter.inc(),
-					observe(value) {
-						histogram.observe(value);
-						history.note(kind, value);
-					},
-				};
+				series = { inc: () => counter.inc(), observe: (value) => histogram.observe(value) };
 				remembered.set(name, series);
 			}
 			series.inc();

@@ -18,7 +18,7 @@ export function healthPage(needs: HealthPageNeeds): Endpoint[] {
 async function health(needs: HealthPageNeeds, { actor, query }: Visit): Promise<Page> {
 	const of = query.of === "day" ? "day" : "hour";
 	const { status, version, details } = await checkHealth(needs);
-	const spans = needs.history.read(of);
+	const spans = await needs.history.read(of);
 	const links = (["hour", "day"] as const).map((one) => {
 		const to = address`/console/health?of=${one}`;
 		return one === of
