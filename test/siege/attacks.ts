@@ -1,6 +1,6 @@
 import type { Attack } from "./attack.ts";
 import { ANSWERS } from "./attacks/answers.ts";
-import { ENGINE } from "./attacks/engine.ts";
+import { ENGINES } from "./attacks/engine.ts";
 import { PASSWORDS } from "./attacks/passwords.ts";
 import { PIPELINING } from "./attacks/pipelining.ts";
 import { REQUESTS } from "./attacks/requests.ts";
@@ -10,7 +10,7 @@ import { SLOWNESS } from "./attacks/slowness.ts";
 
 /** Every attack, by name. */
 export const ATTACKS: ReadonlyMap<string, Attack> = new Map(
-	[...SILENCE, ...SLOWNESS, ...PIPELINING, ...REQUESTS, ...ANSWERS, ...PASSWORDS, SIGN_IN, ENGINE].map((attack) => [
+	[...SILENCE, ...SLOWNESS, ...PIPELINING, ...REQUESTS, ...ANSWERS, ...PASSWORDS, SIGN_IN, ...ENGINES].map((attack) => [
 		attack.name,
 		attack,
 	]),

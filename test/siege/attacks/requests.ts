@@ -28,6 +28,9 @@ const MALFORMED = [
 	() => "[".repeat(BODY_BYTES),
 ];
 
+/** Secrets of 170 kB in one promotion: just below its limit of bytes. */
+const PROMOTED = 90;
+
 /** Many requests, and requests that are hard to parse. */
 export const REQUESTS: readonly Attack[] = [
 	{
@@ -65,6 +68,19 @@ export const REQUESTS: readonly Attack[] = [
 				everyMs: 1000,
 			};
 			return keepAsking(target, askers, counts, over);
+		},
+	},
+	{
+		name: "promote",
+		title: "promotions of 15 MB of the largest realm, 8 connections",
+		run(target, counts, over) {
+			const secrets = Array.from({ length: scaled(target, PROMOTED) }, (_, at) => ({ key: `LARGE_${at}` }));
+			const text = posting(
+				`/api/v1/realms/${target.slug}/promote`,
+				{ from: "dev", to: "prod", secrets },
+				signedIn(target),
+			);
+			return keepAsking(target, { connections: 8, source: () => sourceOf(target, 0), next: () => text }, counts, over);
 		},
 	},
 ];
