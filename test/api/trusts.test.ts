@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, api } from "../harness/client.ts";
-import { newest } from "../harness/events.ts";
+import { events, newest } from "../harness/events.ts";
 import { ok, refused, sameRefusal } from "../harness/expect.ts";
 import { machine, type Person, secret, secretPath, unique } from "../harness/fixtures.ts";
 import type { Trust } from "../harness/resources.ts";
@@ -89,6 +89,19 @@ test("a GitHub job exchanges its JWT once for a token of the machine, with an ev
 	const denied = await newest(client, people.owner, "auth.login.failed");
 	assert.deepEqual([denied?.actor, denied?.data.reason, denied?.data.method], [id, "replay", "jwt"]);
 	refused(await client.post(`/realms/${slug}/policy/bindings`, { role: "viewer" }, { token }), 403, "forbidden");
+});
+
+test("a stranger who sends bad JWTs does not fill a realm's log, and hides no refusal that has another reason", async () => {
+	const { id, set, exchange } = await deployment();
+	ok(await set(given()));
+	const forged = signJwt(newKey("ES256", "own"), claims());
+	const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(forged)));
+	refused(await exchange(signJwt(key, claims({ aud: "another" }))), 401, "invalid_credentials");
+	assert.ok(answers.every(({ status }) => status === 401));
+	const noted = await events(world.api, world.people.owner, `type=auth.login.failed&actor=${id}`);
+	const counts = noted.map(({ data: { reason, refusals } }) => `${reason} ${refusals}`);
+	assert.equal(counts.shift(), "audience 1");
+	assert.deepEqual(new Set(counts), new Set([1, 2, 3, 4, 5, 8, 16].map((count) => `signature ${count}`)));
 });
 
 test("a GitLab job may exchange its JWT again; no token outlives the JWT", async () => {

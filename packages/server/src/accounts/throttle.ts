@@ -49,6 +49,8 @@ export interface Throttle {
 	/** Refuses a source that has had too many logins of a browser or program refused. @throws AppError rate_limited */
 	checkRefusals(ip: string): Promise<void>;
 	refused(ip: string): void;
+	/** Counts a refusal that a source had for the same cause. Returns how many those are in a quarter of an hour, this one included. */
+	repeated(ip: string, cause: string): number;
 }
 
 /**
@@ -66,6 +68,7 @@ export function createThrottle(
 	const [strangers, owners] = [createFailures(tally(WINDOW_S)), createFailures(tally(WINDOW_S))];
 	const perMinute = { registrations: tally(60), "refused logins": tally(60) };
 	const refusals = tally(60);
+	const causes = tally(WINDOW_S);
 
 	async function refuse(refusal: AppError, source: string): Promise<never> {
 		if (refusals.add(source) > PROMPT_REFUSALS_PER_MINUTE) await beforeRefusal();
@@ -96,6 +99,7 @@ export function createThrottle(
 			if (refusal !== undefined) await refuse(refusal, source);
 		},
 		refused: (ip) => void perMinute["refused logins"].add(sourceGroup(ip)),
+		repeated: (ip, cause) => causes.add(`${sourceGroup(ip)} ${cause}`),
 		async registration(ip) {
 			const source = sourceGroup(ip);
 			const refusal = excess("registrations", source, REGISTRATIONS_PER_MINUTE);

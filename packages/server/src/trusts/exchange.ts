@@ -26,7 +26,7 @@ export interface ExchangeNeeds {
 	};
 	system: System;
 	issuer_keys: Pick<IssuerKeys, "keysOf">;
-	throttle: Pick<Throttle, "checkRefusals" | "refused">;
+	throttle: Pick<Throttle, "checkRefusals" | "refused" | "repeated">;
 	log: Log;
 }
 
@@ -50,6 +50,9 @@ const REFUSAL_MS = 250;
 
 /** Milliseconds for which a used JWT is remembered after its end: longer than it is taken. */
 const REMEMBERED_MS = 90_000;
+
+/** Refusals of one source, machine and reason in a quarter of an hour that are events of their own. After these, one whose number is a power of two is. */
+const FIRST_REFUSALS = 5;
 
 /** Characters of the longest slug. */
 const MAX_SLUG = 50;
@@ -83,8 +86,9 @@ export async function exchangeJwt(
 	}
 }
 
+/** Records a refusal. Strangers cause them at no cost, so that repeated ones are events that count them, and fill no realm's log. */
 async function noteRefusal(
-	{ store, system, log }: ExchangeNeeds,
+	{ store, system, log, throttle }: ExchangeNeeds,
 	visitor: Visitor,
 	{ reason, place }: JwtRefusal,
 	found: Found,
@@ -93,9 +97,13 @@ async function noteRefusal(
 	const about = { reason, ...(place && { place }), ...(trust && { trust: trust.name }) };
 	const where = { ...(realm && { realm_id: realm.id }), ...(machine && { machine: machine.name }) };
 	log("info", "jwt.refused", { request_id: visitor.request_id, ...where, ...about });
-	const facts = { method: "jwt", ...about };
+	const refusals = throttle.repeated(visitor.ip, `${machine?.id ?? realm?.id ?? ""} ${reason}`);
+	if (refusals > FIRST_REFUSALS && !isPowerOfTwo(refusals)) return;
+	const facts = { method: "jwt", ...about, refusals };
 	await store.audit.append(eventOf(visitor, system.now(), "auth.login.failed", found, facts));
 }
+
+const isPowerOfTwo = (count: number) => Number.isInteger(Math.log2(count));
 
 /** Builds the event of a machine that is on its way in. */
 function eventOf(
