@@ -105,7 +105,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		// The pages call the nouns' rules, as their routes do. Only the program's own constants are markup.
 		{
 			from: /^console\//,
-			may: /^console\/|^http\/(pages|authenticate|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^(accounts|audit|backups|doctor|health|invitations|keys|leases|machines|policy|realms|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
+			may: /^console\/|^http\/(pages|authenticate|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^engines\/(config\/(config|fields)|host\/(catalog|model))\.ts$|^(accounts|audit|backups|doctor|engines|health|invitations|keys|leases|machines|policy|realms|resets|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
 		},
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{

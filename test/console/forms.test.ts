@@ -49,6 +49,8 @@ const FORMS: readonly (readonly [path: string, fields: Record<string, string>])[
 /** Forms that change the account of the person who sends them. */
 const OWN_FORMS: typeof FORMS = [
 	["/console/account/token", { name: "mine", read: "yes" }],
+	["/console/engines/totp", { action: "try", "f.allowed_realms": "*" }],
+	["/console/engines/totp/remove", {}],
 	["/console/account/identities", { id: "00000000-0000-4000-8000-000000000000", current_password: PASSWORD }],
 ];
 

@@ -55,7 +55,7 @@ test("Health draws what the server answered, and has the same numbers as a table
 	assert.match(await read("/console"), /Health of this server/);
 });
 
-const FOR_ADMINS = ["doctor", "backups", "keys", "limits", "people"];
+const FOR_ADMINS = ["doctor", "engines", "backups", "keys", "limits", "people"];
 
 /** Sends a form of a page of the server. */
 async function send(page: string, form: Record<string, string>, who = admin): Promise<[status: number, text: string]> {
@@ -76,6 +76,8 @@ test("only the instance admin is offered the pages of the server, and can use th
 	const forms: [page: string, form: Record<string, string>][] = [
 		["backups", {}],
 		["keys", { purpose: "record", sure: "yes" }],
+		["engines/totp", { action: "try" }],
+		["engines/totp/remove", {}],
 		["people", { action: "disable", user_id: root.id }],
 		["people", { action: "revoke", user_id: root.id }],
 	];

@@ -57,10 +57,16 @@ export const PAGES: readonly ListedPage[] = [
 		prepare: (page) => page.getByText("The same as a table").click(),
 	},
 	{ name: "confirm", path: () => "/console/confirm?target=/console/account", heading: () => "Is it you?" },
-	...["Doctor", "Backups", "Keys", "Limits"].map((title) => {
+	...["Doctor", "Engines", "Backups", "Keys", "Limits"].map((title) => {
 		const name = title.toLowerCase();
 		return { name, path: () => `/console/${name}`, heading: () => title };
 	}),
+	{ name: "engine", path: () => "/console/engines/keyvalue", heading: () => "Engine keyvalue" },
+	{
+		name: "engine-remove",
+		path: () => "/console/engines/memo-1/remove",
+		heading: () => "Remove the configuration of memo-1?",
+	},
 	{
 		name: "people",
 		path: () => "/console/people",

@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Command } from "./command.ts";
+import type { Draft } from "./drafts.ts";
 import type { Address, Html } from "./html.ts";
 
 /** Fields of a form or a query. Any may be missing. */
@@ -20,6 +21,8 @@ export interface Visit {
 	notes: Notes;
 	/** Text that the page before left for this one alone. */
 	once: Once | undefined;
+	/** The session's refused form, if one is kept. */
+	draft: Draft;
 }
 
 /** A text, such as a new token, that one page may show once. */

@@ -7,6 +7,7 @@ import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
 import type { Actor } from "../policy/model.ts";
 import { type Cookies, cookiesFor } from "./cookies.ts";
 import { checkForm, checkWay, FORM_TOKEN, formToken, isFromElsewhere } from "./door.ts";
+import { createDrafts } from "./drafts.ts";
 import { endpointsOf, type SiteNeeds } from "./endpoints.ts";
 import { html, targetOf } from "./html.ts";
 import { createLayout, type Frame, type Layout } from "./layout.ts";
@@ -27,6 +28,7 @@ interface Site {
 	layout: Layout;
 	cookies: Cookies;
 	sessions: SessionTokens;
+	drafts: ReturnType<typeof createDrafts>;
 	notes: { get(jti: string): Notes | undefined; set(jti: string, notes: Notes): unknown };
 	endpoints: readonly Endpoint[];
 }
@@ -41,6 +43,7 @@ export function createSite(needs: SiteNeeds): Pages {
 		cookies: cookiesFor(origin),
 		sessions: createSessionTokens(() => needs.keyring.session(), needs.system, CONSOLE_TYPE),
 		notes: createCache<string, Notes>(MAX_NOTES),
+		drafts: createDrafts(),
 		endpoints: endpointsOf(needs),
 	};
 	return {
@@ -107,10 +110,13 @@ async function visit(
 	const forget = notes.hasShown === true ? [cookies.forget(request.request_id)] : [];
 	site.notes.set(jti, { ...notes, message: undefined, once: undefined, hasShown: false });
 	const kept = site.notes.get(jti) ?? {};
-	const asked = { actor, query: parseQuery(request.target), form, token, notes: kept, once: notes.once };
+	const ofSession = { notes: kept, once: notes.once, draft: site.drafts(jti) };
+	const asked = { actor, query: parseQuery(request.target), form, token, ...ofSession };
 	try {
-		if (pathname === "/console/sign-out" && request.method === "POST")
+		if (pathname === "/console/sign-out" && request.method === "POST") {
+			ofSession.draft.drop();
 			return moved(await signOut(signInNeeds(site), actor));
+		}
 		const result = await find(site, request.method, pathname, (endpoint, params) =>
 			endpoint.answer({ ...asked, params }),
 		);

@@ -133,7 +133,7 @@ export function wireApp(parts: AppParts) {
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, promotions, issuer_keys, server });
+	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, promotions, issuer_keys, calls, server });
 	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
 		...routes,
 		...docsRoutes(),

@@ -5,6 +5,7 @@ import type { Link, Page } from "../page.ts";
 /** Pages that only the instance admin is offered. The rules decide. */
 const FOR_ADMINS: readonly Link[] = [
 	["Doctor", address`/console/doctor`],
+	["Engines", address`/console/engines`],
 	["Backups", address`/console/backups`],
 	["Keys", address`/console/keys`],
 	["Limits", address`/console/limits`],

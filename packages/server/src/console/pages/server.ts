@@ -4,6 +4,8 @@ import type { KeyNeeds } from "../../keys/keys.ts";
 import type { Endpoint } from "../page.ts";
 import { backupsPage } from "./backups.ts";
 import { doctorPage } from "./doctor.ts";
+import { type EnginePageNeeds, enginePage } from "./engine.ts";
+import { enginesPage } from "./engines.ts";
 import { type HealthPageNeeds, healthPage } from "./health.ts";
 import { keysPage } from "./keys.ts";
 import { type LimitPageNeeds, limitsPage } from "./limits.ts";
@@ -12,11 +14,13 @@ import { type PeoplePageNeeds, peoplePage } from "./people.ts";
 /** Dependencies of the pages of the server. */
 export type ServerPageNeeds = HealthPageNeeds &
 	LimitPageNeeds &
+	EnginePageNeeds &
 	PeoplePageNeeds & { server: { doctor: DoctorNeeds; backups: BackupNeeds; keys: KeyNeeds } };
 
 /** The pages of the server: Health for everybody, the others for the instance admin. */
 export function serverPages(needs: ServerPageNeeds): Endpoint[] {
 	const { doctor, backups, keys } = needs.server;
 	const ofAdmin = [...doctorPage(doctor), ...backupsPage(backups), ...keysPage(keys)];
-	return [...healthPage(needs), ...ofAdmin, ...limitsPage(needs), ...peoplePage(needs)];
+	const ofEngines = [...enginesPage(needs), ...enginePage(needs)];
+	return [...healthPage(needs), ...ofAdmin, ...ofEngines, ...limitsPage(needs), ...peoplePage(needs)];
 }

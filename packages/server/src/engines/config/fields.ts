@@ -34,7 +34,7 @@ const COMMON = {
 } as const;
 
 /** Lists the fields that the core adds to an engine's config_schema. */
-const coreFields = (kind: Kind): object => ({ ...COMMON, ...kind.fields });
+export const coreFields = (kind: Kind): Readonly<Record<string, object>> => ({ ...COMMON, ...kind.fields });
 
 /**
  * Checks given fields against the engine's config_schema, and adds its defaults.

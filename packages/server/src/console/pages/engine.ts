@@ -1,0 +1,191 @@
+import { getConfig, removeConfig, setConfig } from "../../engines/config/config.ts";
+import { coreFields } from "../../engines/config/fields.ts";
+import type { EngineNeeds } from "../../engines/engines.ts";
+import type { CatalogEntry } from "../../engines/host/catalog.ts";
+import { AppError } from "../../errors.ts";
+import { requireInstanceAdmin } from "../../policy/authorize.ts";
+import { realmNotFound } from "../../policy/decide.ts";
+import { command, joined } from "../command.ts";
+import { type Address, address, type Html, html } from "../html.ts";
+import type { Endpoint, Moved, Page, Visit } from "../page.ts";
+import { type Field, schemaField, settingsIn, textsOf } from "../settings-fields.ts";
+import { keepTyped, type Refused, settingsForm, storeSettings } from "../settings-form.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
+import { ofServer } from "./server-frame.ts";
+
+/** Dependencies of the page of an engine. */
+export type EnginePageNeeds = EngineNeeds & AskAgainNeeds;
+
+const PATH = /^\/console\/engines\/([^/]+)$/;
+const REMOVE = /^\/console\/engines\/([^/]+)\/remove$/;
+
+/** Fields of a third party's schema that a form shows. */
+const MAX_FIELDS = 64;
+
+/** An engine's configuration, for all realms or one: a form made from its config_schema, and its end. */
+export function enginePage(needs: EnginePageNeeds): Endpoint[] {
+	return [
+		{ method: "GET", path: PATH, answer: (visit) => engine(needs, visit) },
+		{ method: "POST", path: PATH, answer: (visit) => store(needs, visit) },
+		{ method: "GET", path: REMOVE, answer: (visit) => askToRemove(needs, visit) },
+		{ method: "POST", path: REMOVE, answer: (visit) => remove(needs, visit) },
+	];
+}
+
+/** The engine that an address names, and the realm whose own configuration it is about. */
+interface Place {
+	type: string;
+	slug: string | undefined;
+}
+
+const named = ({ params: [type = ""], query }: Visit): Place => ({ type, slug: query.realm || undefined });
+
+/** Reads the place, if it is there and the caller may change it. @throws AppError forbidden, not_found */
+async function placeOf(needs: EngineNeeds, visit: Visit): Promise<Place> {
+	await requireInstanceAdmin(needs, visit.actor, "read");
+	const place = named(visit);
+	needs.runtime.entry(place.type);
+	const { slug } = place;
+	if (slug !== undefined && (await needs.store.realms.access(slug, "")) === undefined) throw realmNotFound();
+	return place;
+}
+
+function pageOf({ type, slug }: Place): Address {
+	return slug === undefined ? address`/console/engines/${type}` : address`/console/engines/${type}?realm=${slug}`;
+}
+
+const targetOf = ({ type, slug = "" }: Place) => `engine ${type} ${slug}`;
+
+/** Meaning of the fields that the server adds to each schema. */
+const ABOUT: Readonly<Record<string, string>> = {
+	allowed_realms: "Slugs of the realms that it serves. A * alone means every realm.",
+	max_connections_per_realm: "Credentials that one realm may have at once.",
+	allowed_databases: "Databases that a request may name besides the configured one.",
+	allowed_namespaces: "Namespaces that a request may name besides the configured one.",
+	role_capabilities: 'The capability that a role needs, such as {"readwrite": "realms:manage"}.',
+	exclusive: "Nobody else makes svc_… users there: the server removes those that no lease knows.",
+	ca_cert: "PEM certificate of the authority that signed the target's certificate.",
+	acl_save: "Runs ACL SAVE after each removal.",
+};
+
+/** Makes the fields of an engine's form: those of its schema, and those that the server adds. */
+function fieldsOf({ descriptor, kind }: CatalogEntry, { slug }: Place): { fields: Field[]; more: Field[] } {
+	const { properties, required } = descriptor.config_schema;
+	const own = Object.entries(properties).map(([name, one]) => schemaField(name, one, required.includes(name)));
+	const added = Object.entries(coreFields(kind))
+		.filter(([name]) => !Object.hasOwn(properties, name))
+		.map(([name, one]) => schemaField(name, { ...one, description: ABOUT[name] }, name === "allowed_realms"));
+	const isOfAll = ({ name }: Field) => name === "allowed_realms" || name === "max_connections_per_realm";
+	const [ofAll, more] = [added.filter(isOfAll), added.filter((one) => !isOfAll(one))];
+	return { fields: slug === undefined ? [...own, ...ofAll] : own, more };
+}
+
+async function engine(needs: EnginePageNeeds, visit: Visit): Promise<Page> {
+	return pageWith(needs, visit, await placeOf(needs, visit));
+}
+
+async function pageWith(needs: EnginePageNeeds, visit: Visit, place: Place, refused?: Refused): Promise<Page> {
+	const { type, slug } = place;
+	const entry = needs.runtime.entry(type);
+	const stored = entry.unavailable === undefined ? await storedAt(needs, visit, place) : undefined;
+	const isOf = slug === undefined ? "of all realms" : html`of the realm ${slug} alone`;
+	const whose = slug === undefined ? [] : [command`--realm ${slug}`];
+	return {
+		...frame(visit),
+		title: `Engine ${type}`,
+		...(refused === undefined ? {} : { status: refused.why.status }),
+		body: html`<p>${entry.descriptor.description}</p><h2>Configuration ${isOf}</h2>${stateOf(entry, stored)}
+${entry.unavailable === undefined ? form(entry, visit, place, stored, refused) : ""}
+<p><a href="/console/engines/${type}/remove?realm=${slug ?? ""}">Remove this configuration</a></p>${slug === undefined ? ofOneRealm(type) : html`<p><a href="/console/engines/${type}">The configuration of all realms</a></p>`}`,
+		commands: [
+			joined(command`svc engine show ${type}`, ...whose),
+			joined(command`svc engine set ${type} --allow-realm shop --set FIELD=VALUE --secret password`, ...whose),
+			joined(command`svc engine remove ${type}`, ...whose),
+		],
+	};
+}
+
+function frame({ actor }: Visit): Pick<Page, "above" | "tabs"> {
+	const shared = ofServer("Engines", actor);
+	return { ...shared, above: [...(shared.above ?? []), ["Engines", address`/console/engines`]] };
+}
+
+/** Reads the configuration with its status, secrets masked; undefined when there is none. */
+async function storedAt(needs: EngineNeeds, { actor }: Visit, place: Place) {
+	try {
+		return await getConfig(needs, actor, place);
+	} catch (error) {
+		if (error instanceof AppError && error.code === "not_found") return undefined;
+		throw error;
+	}
+}
+
+function stateOf({ unavailable }: CatalogEntry, stored: { status: string } | undefined): Html {
+	if (unavailable !== undefined) return html`<p class="bad">The engine cannot be used: ${unavailable}</p>`;
+	if (stored === undefined) return html`<p>There is none.</p>`;
+	const isHealthy = stored.status.startsWith("healthy");
+	return isHealthy
+		? html`<p>It works: ${stored.status}.</p>`
+		: html`<p class="bad">It does not work: ${stored.status}</p>`;
+}
+
+function form(
+	entry: CatalogEntry,
+	{ token, draft }: Visit,
+	place: Place,
+	stored: Record<string, unknown> | undefined,
+	refused: Refused | undefined,
+): Html {
+	const { fields, more } = fieldsOf(entry, place);
+	if (fields.length > MAX_FIELDS)
+		return html`<p>It has too many fields for a page: set it with <code>svc engine set</code>.</p>`;
+	const usual = Object.entries(entry.descriptor.config_schema.properties).map(([name, one]) => [name, one.default]);
+	const texts = textsOf([...fields, ...more], stored ?? Object.fromEntries(usual));
+	return settingsForm({
+		to: pageOf(place),
+		token,
+		target: targetOf(place),
+		fields,
+		more,
+		stored: texts,
+		refused,
+		draft,
+	});
+}
+
+function ofOneRealm(type: string): Html {
+	return html`<h2>Of one realm</h2><p>A realm may have a configuration of its own, which overrides that of all realms.</p><form method="get" action="/console/engines/${type}" class="row"><p><label for="realm">Slug of the realm</label><input id="realm" name="realm" type="text" autocomplete="off" spellcheck="false" autocapitalize="off"></p><p><button>Open</button></p></form>`;
+}
+
+async function store(needs: EnginePageNeeds, visit: Visit): Promise<Page | Moved> {
+	const to = pageOf(named(visit));
+	const asked = await askAgain(needs, visit, to);
+	if (asked !== undefined) return keepTyped(visit, targetOf(named(visit)), asked);
+	const place = await placeOf(needs, visit);
+	const { fields, more } = fieldsOf(needs.runtime.entry(place.type), place);
+	let status = "";
+	const refused = await storeSettings(visit, targetOf(place), async (typed, is_tried) => {
+		const given = settingsIn([...fields, ...more], typed);
+		({ status } = await setConfig(needs, visit.actor, place, given, is_tried));
+	});
+	if (refused !== undefined) return pageWith(needs, visit, place, refused);
+	return { to, message: `The configuration is stored. It takes effect immediately: ${status}` };
+}
+
+async function askToRemove(needs: EnginePageNeeds, visit: Visit): Promise<Page> {
+	const place = await placeOf(needs, visit);
+	const { type, slug } = place;
+	const what = slug === undefined ? "of all realms" : `of the realm ${slug}`;
+	return {
+		...frame(visit),
+		title: `Remove the configuration of ${type}?`,
+		body: html`<p>It is the configuration ${what}. No credential can be made with it any more; those that were made are still revoked in time.</p><form method="post" action="/console/engines/${type}/remove?realm=${slug ?? ""}">${visit.token}<p><button>Remove the configuration</button></p></form><p><a href="${pageOf(place)}">Keep it</a></p>`,
+		commands: [joined(command`svc engine remove ${type}`, ...(slug === undefined ? [] : [command`--realm ${slug}`]))],
+	};
+}
+
+async function remove(needs: EnginePageNeeds, visit: Visit): Promise<Moved> {
+	const place = await placeOf(needs, visit);
+	await removeConfig(needs, visit.actor, place);
+	return { to: pageOf(place), message: "The configuration is removed." };
+}

@@ -1,0 +1,80 @@
+import { AppError } from "../errors.ts";
+import { type Draft, KEPT_MINUTES } from "./drafts.ts";
+import { type Address, type Html, html } from "./html.ts";
+import type { Fields, Moved, Visit } from "./page.ts";
+import { type Field, inputs, typedIn, withoutSecrets } from "./settings-fields.ts";
+
+/** Settings that were not stored, and why. */
+export interface Refused {
+	typed: Fields;
+	why: AppError;
+}
+
+/**
+ * Stores what a form of settings says. It is tried first, unless the person chose to keep what does not work. What is refused stays as a draft,
+ * with its secrets, so that it can be kept all the same.
+ * @param store stores the typed fields @param draft names the form
+ * @returns undefined when they are stored
+ * @throws AppError what is not the form's fault, such as forbidden
+ */
+export async function storeSettings(
+	{ form, draft }: Pick<Visit, "form" | "draft">,
+	target: string,
+	store: (typed: Fields, is_tried: boolean) => Promise<void>,
+): Promise<Refused | undefined> {
+	const isOfDraft = form.action === "again" || form.action === "keep";
+	const typed = isOfDraft ? draft.kept(target) : typedIn(form);
+	if (typed === undefined) throw goneDraft();
+	try {
+		await store(typed, form.action !== "keep");
+		draft.drop();
+		return undefined;
+	} catch (error) {
+		if (!(error instanceof AppError) || ![400, 409].includes(error.status)) throw error;
+		draft.keep(target, typed);
+		return { typed, why: error };
+	}
+}
+
+/** Keeps a form that the person comes back to after confirming who they are. */
+export function keepTyped({ form, draft }: Pick<Visit, "form" | "draft">, target: string, asked: Moved): Moved {
+	if (form.action === "try") draft.keep(target, typedIn(form));
+	return asked;
+}
+
+/** Makes the answer to a person whose typed form is gone. */
+export function goneDraft(): AppError {
+	return new AppError("conflict", `what you typed was kept for ${KEPT_MINUTES} minutes: go back and type it again`);
+}
+
+/** A form of settings. */
+interface SettingsForm {
+	to: Address;
+	token: Html;
+	/** Name of the draft. */
+	target: string;
+	fields: readonly Field[];
+	/** Fields that most people leave alone. */
+	more: readonly Field[];
+	/** What is stored, as texts. */
+	stored: Fields;
+	refused: Refused | undefined;
+	draft: Draft;
+}
+
+/** Shows a form of settings, filled with what was typed or else stored. A typed secret is in no page: its field is empty. */
+export function settingsForm({ to, token, target, fields, more, stored, refused, draft }: SettingsForm): Html {
+	const kept = draft.kept(target);
+	const typed = refused?.typed ?? kept;
+	const texts = typed === undefined ? stored : withoutSecrets([...fields, ...more], typed);
+	const rest = more.length === 0 ? "" : html`<details><summary>More</summary>${inputs(more, texts)}</details>`;
+	return html`${refused === undefined ? "" : html`<p class="error" role="alert">${refused.why.message}</p>`}${kept === undefined ? "" : keptBox(to, token, refused)}
+<form method="post" action="${to}">${token}<input type="hidden" name="action" value="try">${inputs(fields, texts)}${rest}<p><button>Try and keep</button></p></form>`;
+}
+
+function keptBox(to: Address, token: Html, refused: Refused | undefined): Html {
+	const button = (action: string, label: string) =>
+		html`<form method="post" action="${to}">${token}<input type="hidden" name="action" value="${action}"><button>${label}</button></form>`;
+	const keep = refused?.why.code === "conflict" ? button("keep", "Keep all the same") : "";
+	return html`<section class="box" aria-labelledby="kept"><h2 id="kept">What you typed is not stored</h2><p>The server remembers it for ${KEPT_MINUTES} minutes, with its secrets, which no page shows. Change a field below, and you type the secrets again.</p><div class="row">${button("again", "Try it again")}${keep}</div></section>`;
+}
