@@ -193,6 +193,38 @@ test("a revealed value is shown once, to that session, on that page", async () =
 	assert.doesNotMatch(server.stdout() + server.stderr(), new RegExp(VALUE));
 });
 
+test("a write that was refused is remembered for its session and secret alone, and no page shows it", async () => {
+	const { token } = ada;
+	const set = async (key: string) =>
+		ok(await client.post(`/realms/${slug}/secrets`, { key, value: "one", environment: "prod" }, { token }), 201);
+	for (const key of ["TYPED", "OTHER", "TYPED"]) await set(key);
+	const target = (key: string) => `/console/realms/${slug}/secrets/${key}?env=prod`;
+	const [mine, his] = [await enter(server, ada), await enter(server, ada)];
+	const post = async (who: { cookie: string }, key: string, form: Record<string, string>) => {
+		const form_token = await tokenOf(server, who);
+		return ask(server, "POST", target(key), { ...who, ...ours(server) }, { ...form, form_token });
+	};
+	const refused = await post(mine, "TYPED", { action: "write", value: VALUE, comment: MARKUP, if_version: "1" });
+	assert.equal(refused.status, 409);
+	assert.match(refused.text, /value="&lt;img src=x[^"]*" autocomplete/);
+	for (const text of [refused.text, (await ask(server, "GET", target("TYPED"), mine)).text]) {
+		assert.match(text, /What you wrote is not stored/);
+		assert.doesNotMatch(text, new RegExp(`${VALUE}|<img|<script>`));
+	}
+	for (const [who, key] of [
+		[his, "TYPED"],
+		[mine, "OTHER"],
+	] as const) {
+		assert.doesNotMatch((await ask(server, "GET", target(key), who)).text, /What you wrote/);
+		assert.equal((await post(who, key, { action: "rewrite", if_version: "1" })).status, 409);
+	}
+	assert.equal((await post(mine, "TYPED", { action: "forget" })).status, 303);
+	assert.equal((await post(mine, "TYPED", { action: "rewrite", if_version: "2" })).status, 409);
+	const long = await post(mine, "TYPED", { action: "write", value: "x".repeat(100_000), comment: "", if_version: "1" });
+	assert.match(long.text, /too long to be remembered/);
+	assert.doesNotMatch(long.text, /xxxxx/);
+});
+
 test("a stranger learns nothing of a realm, and a viewer is offered nothing to write", async () => {
 	const eve = await enter(server, await person(client, "eve"));
 	for (const path of [`/console/realms/${slug}`, page, ...inRealm()])

@@ -140,18 +140,35 @@ test("somebody makes a realm and its first secret", skip, async () => {
 	await close();
 });
 
-test("a write in between is not overwritten", skip, async () => {
+test("a write in between is not overwritten, and what was typed can be written over it", skip, async () => {
 	const { ada, slug } = await shop();
-	const { page, close } = await takeSeat(chrome());
+	const { page, complaints, close } = await takeSeat(chrome(), { javaScriptEnabled: false });
 	await signIn(page, server, ada, `/console/realms/${slug}/secrets/DB_URL?env=prod`);
-	const between = { key: "DB_URL", value: "of a colleague", environment: "prod" };
-	ok(await client.post(`/realms/${slug}/secrets`, between, { token: ada.token }), 201);
-	await page.getByRole("textbox", { name: "New value" }).fill("mine");
+	const write = async (comment: string) => {
+		const between = { key: "DB_URL", value: "of a colleague", environment: "prod", comment };
+		ok(await client.post(`/realms/${slug}/secrets`, between, { token: ada.token }), 201);
+	};
+	const read = async () =>
+		ok(await client.get<{ value: string }>(`/realms/${slug}/secrets/DB_URL?env=prod`, { token: ada.token })).value;
+	await write("moved <b>");
+	await page.getByRole("textbox", { name: "New value" }).fill("mine\ntwo");
+	await page.getByRole("textbox", { name: /^Comment/ }).fill("the new host");
 	await page.getByRole("button", { name: "Write", exact: true }).click();
-	await heading(page, "Something changed");
+	const alert = page.getByRole("alert");
+	await alert.getByText(`${ada.email} wrote version 2 in between`).waitFor();
+	await alert.getByText("with the comment: moved <b>").waitFor();
 	assert.doesNotMatch(await page.content(), /mine|of a colleague/);
-	await page.getByRole("link", { name: /Back to the page/ }).click();
-	await page.getByRole("rowheader", { name: "2" }).waitFor();
+	assert.equal(await page.getByLabel("Your comment").inputValue(), "the new host");
+	await write("once more");
+	await page.getByRole("button", { name: "Write it over version 2" }).click();
+	await alert.getByText("wrote version 3 in between").waitFor();
+	assert.equal(await read(), "of a colleague");
+	await page.getByRole("button", { name: "Write it over version 3" }).click();
+	await page.getByRole("status").getByText("Version 4 is written.").waitFor();
+	assert.equal(await read(), "mine\ntwo");
+	await page.getByRole("row", { name: /the new host/ }).waitFor();
+	assert.equal(await page.getByRole("alert").count(), 0, "it is forgotten");
+	assert.deepEqual(complaints, []);
 	await close();
 });
 

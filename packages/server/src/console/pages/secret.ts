@@ -6,9 +6,11 @@ import { getSecret, listVersions, rollbackSecret, type SecretName, setSecret } f
 import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { goneDraft } from "../settings-form.ts";
 import { askAgain } from "./confirm.ts";
 import { table, time } from "./parts.ts";
 import { inRealm, type May, mayIn } from "./realm-frame.ts";
+import { type Conflict, conflictBox } from "./secret-conflict.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
 import { COLUMNS } from "./secrets.ts";
 
@@ -35,9 +37,10 @@ function forward({ params: [slug = ""], query }: Visit): Moved {
 	return { to: pageOf(nameOf({ params: [slug, query.key ?? ""], query })) };
 }
 
-async function secret(needs: SecretNeeds, visit: Visit): Promise<Page> {
+async function secret(needs: SecretNeeds, visit: Visit, refused?: Conflict): Promise<Page> {
 	const { actor, token, notes } = visit;
 	const name = nameOf(visit);
+	const conflict = refused ?? remembered(visit, name);
 	const may = await mayIn(needs, actor, name.slug);
 	const versions = await history(needs, visit, name);
 	const value = versions.length === 0 ? undefined : await revealed(needs, visit, name);
@@ -51,7 +54,8 @@ async function secret(needs: SecretNeeds, visit: Visit): Promise<Page> {
 		...inRealm(slug, "Secrets", may),
 		title: `${key} in ${environment}`,
 		...(value === undefined ? {} : { refresh: SHOWN_SECONDS }),
-		body: html`${switchTo(name)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value)}
+		...(refused === undefined ? {} : { status: 409 }),
+		body: html`${switchTo(name)}${conflict === undefined ? "" : conflictBox(name, token, versions[0], people, conflict)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value)}
 ${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${past(name, token, versions, people, may)}${versions.length > 0 && may("secrets:delete") ? deleting(name) : ""}`,
 		commands: [
 			command`svc secret get ${key} --realm ${slug} --env ${environment}`,
@@ -59,6 +63,12 @@ ${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${past(
 			command`svc secret history ${key} --realm ${slug} --env ${environment}`,
 		],
 	};
+}
+
+/** Finds the write of this secret that was refused a moment ago, and is remembered. */
+function remembered({ draft }: Visit, name: SecretName): Conflict | undefined {
+	const kept = draft.kept(idOf(name));
+	return kept && { comment: kept.comment ?? "", isKept: true };
 }
 
 /** Reads the kept versions; none where the key is not set. */
@@ -139,13 +149,22 @@ function deleting({ slug, key, environment }: SecretName): Html {
 	return html`<p><a href="/console/realms/${slug}/secrets/${key}/delete?env=${environment}">Delete ${key} in ${environment}</a></p>`;
 }
 
-async function act(needs: SecretNeeds, visit: Visit): Promise<Moved> {
+async function act(needs: SecretNeeds, visit: Visit): Promise<Page | Moved> {
 	const name = nameOf(visit);
-	const action = fieldOf(visit, "action");
-	if (action === "reveal") return reveal(needs, visit, name);
-	if (action === "write") return write(needs, visit, name);
-	if (action === "rollback") return rollBack(needs, visit, name);
-	throw new AppError("bad_request", "action must be reveal, write or rollback");
+	switch (fieldOf(visit, "action")) {
+		case "reveal":
+			return reveal(needs, visit, name);
+		case "write":
+		case "rewrite":
+			return write(needs, visit, name);
+		case "forget":
+			visit.draft.drop();
+			return { to: pageOf(name), message: "What you typed is forgotten." };
+		case "rollback":
+			return rollBack(needs, visit, name);
+		default:
+			throw new AppError("bad_request", "action must be reveal, write, rewrite, forget or rollback");
+	}
 }
 
 async function reveal(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Moved> {
@@ -158,8 +177,11 @@ async function reveal(needs: SecretNeeds, visit: Visit, name: SecretName): Promi
 	return { to: pageOf(name) };
 }
 
-async function write(needs: SecretNeeds, { actor, form }: Visit, name: SecretName): Promise<Moved> {
-	const { value = "", comment = "", if_version = "" } = form;
+async function write(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Page | Moved> {
+	const { actor, form, draft } = visit;
+	const { comment = "", if_version = "" } = form;
+	const value = form.action === "rewrite" ? draft.kept(idOf(name))?.value : (form.value ?? "");
+	if (value === undefined) throw goneDraft();
 	const input = check(SetSecret, {
 		key: name.key,
 		environment: name.environment,
@@ -168,8 +190,14 @@ async function write(needs: SecretNeeds, { actor, form }: Visit, name: SecretNam
 		comment,
 		if_version: if_version === "" ? null : Number(if_version),
 	});
-	const { version } = await setSecret(needs, actor, name.slug, input);
-	return { to: pageOf(name), message: `Version ${version} is written.` };
+	try {
+		const { version } = await setSecret(needs, actor, name.slug, input);
+		draft.drop();
+		return { to: pageOf(name), message: `Version ${version} is written.` };
+	} catch (error) {
+		if (!(error instanceof AppError) || error.code !== "conflict") throw error;
+		return secret(needs, visit, { comment, isKept: draft.keep(idOf(name), { value, comment }) });
+	}
 }
 
 async function rollBack(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Moved> {
