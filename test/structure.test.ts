@@ -51,6 +51,10 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model|row-macs)\.ts$/ },
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
 		{ from: /^store\/row-names\.ts$/, may: /^store\/row-kinds\.ts$|^crypto\/row-macs\.ts$/ },
+		{
+			from: /^store\/(chain|lease-states|refusal|row-ledger|tip-text)\.ts$/,
+			may: /^store\/(chain|row-ledger|row-names|row-kinds)\.ts$|^crypto\/row-macs\.ts$|^(audit\/(chain|model)|leases\/model|policy\/decide)\.ts$/,
+		},
 		// Decisions within a transaction use the nouns' own rules.
 		{
 			from: /^store\/sqlite\//,

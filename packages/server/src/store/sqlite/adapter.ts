@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { Awaitable } from "../../operation.ts";
+import { untilNothing } from "../in-parts.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
 import { headAt } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
@@ -108,13 +108,4 @@ function fewHere(connection: Database, transaction: ReadTransaction, many: Curre
 function smallHere(connection: Database, transaction: ReadTransaction, large: Operations["secrets"]["keySet"]) {
 	const name = transaction.within(keySetOfSecrets(connection));
 	return async (ids: Float64Array) => (ids.length <= FEW_NAMES ? name(ids) : large(ids));
-}
-
-/** Repeats a small step until nothing is left, so that other writes get their turn in between. */
-function untilNothing(step: (...args: unknown[]) => Awaitable<unknown>): (...args: unknown[]) => Promise<number> {
-	return async (...args) => {
-		let total = 0;
-		for (let count = -1; count !== 0; total += count) count = Number(await step(...args));
-		return total;
-	};
 }

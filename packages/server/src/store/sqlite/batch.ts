@@ -1,12 +1,11 @@
 import type { Database } from "better-sqlite3";
-import type { AuditEvent } from "../../audit/model.ts";
 import { AppError, type ErrorCode } from "../../errors.ts";
-import { refuseMaker } from "../../policy/decide.ts";
+import type { Chain } from "../chain.ts";
+import { type MadeEvent, madeEventIn, refuseEvent } from "../refusal.ts";
 import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
 import type { TipKeeper } from "./tip.ts";
 import type { Writes } from "./writes/all.ts";
-import type { Chain } from "./writes/audit.ts";
 import { currentAccess } from "./writes/current-access.ts";
 
 /**
@@ -102,7 +101,7 @@ function createRunner(db: Database, chain: Chain, writes: Writes, keeper: TipKee
 		const [noun, verb, ...args] = item;
 		const operation = (writes as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
 		if (operation === undefined) throw new StorageFailure(`unknown operation ${noun}.${verb}`);
-		const event = args.find(isByMaker);
+		const event = madeEventIn(args);
 		const refused = event === undefined ? undefined : refuse(event);
 		if (refused !== undefined) return refused;
 		const before = keeper.point();
@@ -124,24 +123,13 @@ function createRunner(db: Database, chain: Chain, writes: Writes, keeper: TipKee
 	};
 }
 
-/** Event of a change that has a maker. */
-type MadeEvent = AuditEvent & Required<Pick<AuditEvent, "maker">>;
-
-/** Finds such an event anywhere among an operation's arguments. */
-function isByMaker(given: unknown): given is MadeEvent {
-	return typeof given === "object" && given !== null && "maker" in given && given.maker !== undefined;
-}
-
-/** Prepares the refusal of a change whose maker has lost the right to it; the log shows it as if the rule itself had refused. Design: §13 */
+/** Prepares the refusal of a change whose maker has lost the right to it. */
 function createRefusal(db: Database, chain: Chain): (event: MadeEvent) => Outcome | undefined {
 	const accessAt = currentAccess(db);
-	return ({ maker, timestamp, data, ...about }) => {
-		const refused = refuseMaker(accessAt(timestamp), maker);
+	return (event) => {
+		const refused = refuseEvent(accessAt(event.timestamp), event);
 		if (refused === undefined) return undefined;
-		const { answer, wanted } = refused;
-		const { request_id, ip, token_id, session_id, machine } = data;
-		const facts = { wanted, reason: answer.code, request_id, ip, token_id, session_id, machine };
-		if (wanted !== undefined) chain.append({ ...about, timestamp, type: "access.denied", data: facts });
-		return { refused: { code: answer.code, message: answer.message } };
+		if (refused.denied !== undefined) chain.append(refused.denied);
+		return { refused: { code: refused.answer.code, message: refused.answer.message } };
 	};
 }

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
-import { believed, rowAltered } from "./row-guard.ts";
+import { rowAltered } from "../answers.ts";
+import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 /**

@@ -1,7 +1,5 @@
-import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
-
-/** An event with its facts as JSON text, before it joins the chain. */
-export type EventText = Omit<StoredEvent, "seq" | "hash">;
+import type { AuditEvent } from "../../audit/model.ts";
+import type { EventText } from "../chain.ts";
 
 const SEPARATOR = "\t";
 

@@ -42,19 +42,6 @@ export function busy(): AppError {
 	);
 }
 
-/** Answer while the server stops. */
-export function closing(): AppError {
-	return new AppError("unhealthy", "the server is stopping: nothing was changed; try again in a moment");
-}
-
-/** Answer once the storage failed. */
-export function storageUnavailable(): AppError {
-	return new AppError(
-		"unhealthy",
-		"the server's storage failed and the server is stopping: the change may or may not have been made",
-	);
-}
-
 /** Error that says why the server cannot start with this database, and what to do. */
 export function cannotOpen(file: string, code: string): FatalError {
 	if (code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT")) {

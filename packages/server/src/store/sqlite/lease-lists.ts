@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { type Lease, type LeaseFilter, type ListedLease, OPEN_STATES, type OpenCount } from "../../leases/model.ts";
+import { isIn } from "../lease-states.ts";
 import { columnsOf } from "../row-kinds.ts";
-import { isIn } from "./lease-states.ts";
 import { fits } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 

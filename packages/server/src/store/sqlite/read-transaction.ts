@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
-import { codeOf, isFatal, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
+import { storageUnavailable } from "../answers.ts";
+import { codeOf, isFatal, STORAGE_EXIT_CODE } from "./failure.ts";
 
 type Question = (...args: never[]) => unknown;
 

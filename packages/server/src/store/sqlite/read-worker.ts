@@ -1,7 +1,8 @@
 import { startThread } from "../../asset.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
-import { closing, refusedAs } from "./failure.ts";
+import { closing } from "../answers.ts";
+import { refusedAs } from "./failure.ts";
 import type { Questions, ReadAnswer, ReadInput, ReadRequest } from "./read-worker-thread.ts";
 import { withBuffers } from "./transfer.ts";
 

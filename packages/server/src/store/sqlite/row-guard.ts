@@ -1,33 +1,15 @@
 import type { Database } from "better-sqlite3";
-import { type RowMacs, type RowValue, valuesIn } from "../../crypto/row-macs.ts";
-import { AppError } from "../../errors.ts";
+import type { RowMacs, RowValue } from "../../crypto/row-macs.ts";
+import { rowAltered } from "../answers.ts";
 import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
-import { NAMED_TABLES, naming } from "../row-names.ts";
+import { createRowLedger, type KeySums, NO_SUMS, type OnChange, type RowLedger, type RowState } from "../row-ledger.ts";
 import { rowText } from "./row-text.ts";
 
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
 
-/** Sums of the terms of all rows with a MAC of one key, modulo 2^256. */
-export type RowSums = Readonly<Record<RowSum, bigint>>;
-
-/** The sums of each key, by its name; a key that is not there has none. */
-export type KeySums = ReadonlyMap<string, RowSums>;
-
-/** State of the rows' MACs as the running transaction has it. */
-export interface RowState {
-	/** Name of the key that new MACs are made with. */
-	readonly active: string;
-	readonly sums: KeySums;
-}
-
-export const NO_SUMS: RowSums = { access: 0n, content: 0n };
-
-/** The rows' MACs in a connection's transactions. */
-export interface RowLedger {
-	state(): RowState;
-	/** Returns to an earlier state, after a rollback. */
-	rewind(state: RowState): void;
+/** The ledger of a connection's own triggers. */
+export interface GuardedLedger extends Pick<RowLedger, "state" | "rewind"> {
 	/** Believes no further change: rows that are written from now on get no MAC. */
 	stop(): void;
 }
@@ -38,63 +20,30 @@ export interface RowLedger {
  */
 export const believed = (table: RowTable) => `believed_${table}`;
 
-/** Receives each change of a row that the log names: its name, and its MAC unless it has ended. */
-export type OnChange = (name: string, mac: Buffer | undefined) => void;
-
 /**
  * Makes a connection's own triggers give every row that it writes its MAC, and keep the sums. They are TEMP: the file has none of them, and no trigger of
- * the file can call their function. A row whose MAC is wrong keeps none, whatever else changes in it, so that a change of one column never blesses the others.
- * A new key for rows takes over with its own row in the keyring.
+ * the file can call their function.
  */
-export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, onChange: OnChange): RowLedger {
-	let state = start;
+export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, onChange: OnChange): GuardedLedger {
+	const ledger = createRowLedger(macs, start, onChange);
 	let isStopped = false;
-	const tell = telling(onChange);
-	const count = (table: RowTable, key: string, term: bigint) => {
-		state = { ...state, sums: added(state.sums, key, kindOf(table).sum, term) };
-	};
-	const sign = (table: RowTable, text: string) => {
-		const { mac, term } = macs().sign(text, state.active);
-		count(table, state.active, term);
-		return mac;
-	};
-	const enter = (table: RowTable, text: string) => {
-		const key = keyIn(table, text);
-		if (key !== undefined) state = { ...state, active: key };
-		const mac = sign(table, text);
-		tell(table, text, mac);
-		return mac;
-	};
-	const leave = (table: RowTable, mac: RowValue, text: string) => {
-		const found = macs().signed(mac, text);
-		if (found !== undefined) count(table, found.key, -found.term);
-		return found !== undefined;
-	};
-	define(db, "row_entered", (table, text) => (isStopped ? null : enter(table as RowTable, text as string)));
+	define(db, "row_entered", (table, text) => (isStopped ? null : ledger.enter(table as RowTable, text as string)));
 	define(db, "row_left", (table, mac, text) => {
-		if (isStopped) return null;
-		leave(table as RowTable, mac, text as string);
-		tell(table as RowTable, text as string, undefined);
+		if (!isStopped) ledger.leave(table as RowTable, mac, text as string);
 		return null;
 	});
-	define(db, "row_changed", (table, mac, before, text) => {
-		if (isStopped || !leave(table as RowTable, mac, before as string)) return null;
-		return enter(table as RowTable, text as string);
-	});
+	define(db, "row_changed", (table, mac, before, text) =>
+		isStopped ? null : ledger.change(table as RowTable, mac, before as string, text as string),
+	);
 	// Its caller, not a trigger, uses it: what is there already stays when no row gets a MAC.
 	define(db, "row_renewed", (table, mac, text) =>
-		isStopped || !leave(table as RowTable, mac, text as string) ? mac : sign(table as RowTable, text as string),
+		isStopped ? mac : ledger.renew(table as RowTable, mac, text as string),
 	);
-	db.function("row_key_counts", { directOnly: true }, (key) => {
-		const { access, content } = state.sums.get(key as string) ?? NO_SUMS;
-		return access === 0n && content === 0n ? 0 : 1;
-	});
+	db.function("row_key_counts", { directOnly: true }, (key) => (ledger.isCounted(key as string) ? 1 : 0));
 	for (const table of TABLES) db.exec(triggersOf(table));
 	return {
-		state: () => state,
-		rewind(to) {
-			state = to;
-		},
+		state: ledger.state,
+		rewind: ledger.rewind,
 		stop() {
 			isStopped = true;
 		},
@@ -104,29 +53,6 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, 
 /** Makes a function of SQL that no trigger or view of the file can call. */
 function define(db: Database, name: string, run: (...values: RowValue[]) => unknown): void {
 	db.function(name, { directOnly: true }, run as (...values: unknown[]) => unknown);
-}
-
-/** Makes the function that tells of changes of rows that the log names. */
-function telling(onChange: OnChange) {
-	const names = new Map(NAMED_TABLES.map((table) => [table, naming(table)]));
-	return (table: RowTable, text: string, mac: Buffer | undefined) => {
-		const name = names.get(table);
-		if (name !== undefined) onChange(name(valuesIn(text)), mac);
-	};
-}
-
-function added(sums: KeySums, key: string, sum: RowSum, term: bigint): KeySums {
-	const before = sums.get(key) ?? NO_SUMS;
-	return new Map(sums).set(key, { ...before, [sum]: BigInt.asUintN(256, before[sum] + term) });
-}
-
-/** Names the key for rows that a row of the keyring makes the active one; undefined for any other row. */
-function keyIn(table: RowTable, text: string): string | undefined {
-	if (table !== "keyring") return undefined;
-	const values = valuesIn(text);
-	const at = (column: string) => values[coveredColumns("keyring").indexOf(column)];
-	const id = at("id");
-	return at("purpose") === "rows" && at("state") === "active" && Buffer.isBuffer(id) ? id.toString("hex") : undefined;
 }
 
 function triggersOf(table: RowTable): string {
@@ -178,14 +104,6 @@ export function fits(table: RowTable): string {
 function viewOf(table: RowTable): string {
 	const columns = columnsOf(table).join(", ");
 	return `CREATE TEMP VIEW ${believed(table)} AS SELECT ${columns} FROM main.${table} WHERE ${fits(table)}`;
-}
-
-/** Answer when a row that the question needs was altered. */
-export function rowAltered(): AppError {
-	return new AppError(
-		"row_altered",
-		"another program altered what you asked for, so it is not shown: the server's log says more",
-	);
 }
 
 /** Sums of a database's rows, and what does not fit in each table. */

@@ -2,49 +2,16 @@ import type { Database } from "better-sqlite3";
 import { GENESIS } from "../../audit/chain.ts";
 import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
+import type { Chain } from "../chain.ts";
 import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
-import { guardWrites, type KeySums, NO_SUMS, type RowLedger, type RowState, type RowSums, sumUp } from "./row-guard.ts";
+import type { RowState } from "../row-ledger.ts";
+import { isSameSum, openTipBox, sealTip, type Tip } from "../tip-text.ts";
+import { guardWrites, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
-import type { Chain } from "./writes/audit.ts";
-
-/** End of the log and state of the rows, as one transaction left them. */
-interface Tip {
-	seq: number;
-	hash: Buffer;
-	rows: RowState;
-}
-
-type SumTexts = Record<RowSum, string>;
-
-/** A tip as text: the sums of the key that seals it, and those of each former key that are not zero. */
-interface TipText extends SumTexts {
-	seq: number;
-	hash: string;
-	former?: Record<string, SumTexts>;
-}
 
 function readTip(db: Database, macs: RowMacs): Tip | undefined {
 	const box = db.prepare("SELECT sealed FROM main.tip").pluck().get() as Buffer | undefined;
-	const opened = box && macs.open(box);
-	if (opened === undefined) return undefined;
-	const { seq, hash, former = {}, ...own } = JSON.parse(opened.text) as TipText;
-	const sums = Object.entries({ ...former, [opened.key]: own }).map(([key, texts]) => [key, sumsIn(texts)] as const);
-	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums) } };
-}
-
-function textOf({ seq, hash, rows: { active, sums } }: Tip): string {
-	const former = [...sums].filter(([key, { access, content }]) => key !== active && (access !== 0n || content !== 0n));
-	const text: TipText = { seq, hash: hash.toString("hex"), ...textsOf(sums.get(active)) };
-	if (former.length > 0) text.former = Object.fromEntries(former.map(([key, own]) => [key, textsOf(own)]));
-	return JSON.stringify(text);
-}
-
-function sumsIn({ access, content }: SumTexts): RowSums {
-	return { access: BigInt(`0x${access}`), content: BigInt(`0x${content}`) };
-}
-
-function textsOf({ access, content }: RowSums = NO_SUMS): SumTexts {
-	return { access: access.toString(16), content: content.toString(16) };
+	return box && openTipBox(box, macs);
 }
 
 /**
@@ -60,7 +27,7 @@ export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[
 			const named = (tables: Set<RowTable>, what: string) =>
 				[...tables].filter((table) => ROW_KINDS[table].sum === sum).map((table) => `${what} of ${table}`);
 			return [
-				...(which.includes(sum) && !isSame(sums, tip.rows.sums, sum) ? [`the sum of ${sum} rows`] : []),
+				...(which.includes(sum) && !isSameSum(sums, tip.rows.sums, sum) ? [`the sum of ${sum} rows`] : []),
 				...named(unfit, "rows"),
 				...named(misindexed, "an index"),
 			];
@@ -68,13 +35,6 @@ export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[
 		const log = isEndOfLog(db, tip) ? [] : ["the end of the audit log"];
 		return { access: [...log, ...rows("access")], content: rows("content") };
 	})();
-}
-
-/** Compares the sums of every key, also of one that is in the keyring no more: what its rows left behind is not zero when one was put back or taken away. */
-function isSame(one: KeySums, other: KeySums, sum: RowSum): boolean {
-	return [...one.keys(), ...other.keys()].every(
-		(key) => (one.get(key) ?? NO_SUMS)[sum] === (other.get(key) ?? NO_SUMS)[sum],
-	);
 }
 
 function isEndOfLog(db: Database, { seq, hash }: Tip): boolean {
@@ -121,7 +81,7 @@ export function keepTip(
 	start: RowState = { active: macs().active, sums: new Map() },
 	onAltered: (altered: string[]) => void = () => undefined,
 ): TipKeeper {
-	const ledger: RowLedger = guardWrites(db, macs, start, chain.note);
+	const ledger = guardWrites(db, macs, start, chain.note);
 	const version = db.prepare("PRAGMA main.schema_version").pluck();
 	const write = db.prepare(
 		"INSERT INTO main.tip (id, sealed) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed",
@@ -149,7 +109,7 @@ export function keepTip(
 		seal() {
 			if (!isOurs) return;
 			const rows = ledger.state();
-			write.run(macs().seal(textOf({ ...chain.tip(), rows }), rows.active));
+			write.run(sealTip({ ...chain.tip(), rows }, macs()));
 		},
 	};
 }

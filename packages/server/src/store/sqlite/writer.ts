@@ -4,9 +4,10 @@ import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
+import { closing, storageUnavailable } from "../answers.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
-import { busy, cannotOpen, closing, diskFull, refusedAs, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
+import { busy, cannotOpen, diskFull, refusedAs, STORAGE_EXIT_CODE } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
 

@@ -1,7 +1,8 @@
 import type { Environment } from "../../../messages.ts";
+import { rowAltered } from "../../answers.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, desc, eq, gt, isNull, lt, or, sql } from "../drizzle.ts";
-import { believed, rowAltered } from "../row-guard.ts";
+import { believed } from "../row-guard.ts";
 import { secret, secretVersion } from "../schema.ts";
 import { deletedSecretReads } from "./deleted-secrets.ts";
 import { later, type Reader } from "./reader.ts";

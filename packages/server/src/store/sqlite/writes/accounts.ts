@@ -1,10 +1,10 @@
 import type { Database } from "better-sqlite3";
 import { decideRegistration, decideStanding } from "../../../accounts/decide.ts";
 import type { Account, Standing } from "../../../accounts/model.ts";
+import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { hadAccounts } from "../had-accounts.ts";
 import { believed } from "../row-guard.ts";
-import type { Append } from "./audit.ts";
 import { EMAIL_TAKEN, END_INVITATIONS, invitationUse } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { DELETE_RESET_CODE, OTHER_ADMINS } from "./resets.ts";

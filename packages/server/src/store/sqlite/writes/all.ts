@@ -1,7 +1,8 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { accountWrites } from "./accounts.ts";
-import { type Append, auditWrites } from "./audit.ts";
+import { auditWrites } from "./audit.ts";
 import { engineWrites } from "./engines.ts";
 import { invitationWrites } from "./invitations.ts";
 import { keyWrites } from "./keys.ts";

@@ -1,7 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { type DeletedSecret, VERSION_BYTES } from "../../../secrets/model.ts";
+import { rowAltered } from "../../answers.ts";
 import { columnsOf } from "../../row-kinds.ts";
-import { believed, rowAltered } from "../row-guard.ts";
+import { believed } from "../row-guard.ts";
 
 /** Columns of a version that come along, whether it lives or not. */
 const KEPT = columnsOf("deleted_version")

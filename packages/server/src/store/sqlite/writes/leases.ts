@@ -12,10 +12,10 @@ import {
 	type Transition,
 } from "../../../leases/model.ts";
 import { refuseMaker } from "../../../policy/decide.ts";
+import type { Append } from "../../chain.ts";
+import { from, isIn, to } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
-import { from, isIn, to } from "../lease-states.ts";
 import { believed, fits } from "../row-guard.ts";
-import type { Append } from "./audit.ts";
 import { currentAccess } from "./current-access.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { LIVE_REALM } from "./live-realm.ts";

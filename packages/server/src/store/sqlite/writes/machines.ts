@@ -1,10 +1,11 @@
 import type { Database } from "better-sqlite3";
 import { decideMachine, decideMachineToken, type HeldMachineTokens } from "../../../machines/decide.ts";
 import type { Machine, MachineToken } from "../../../machines/model.ts";
+import { rowAltered } from "../../answers.ts";
+import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
-import { fits, rowAltered } from "../row-guard.ts";
+import { fits } from "../row-guard.ts";
 import { notExpiredAt } from "../token-lines.ts";
-import type { Append } from "./audit.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 const COLUMNS: readonly (keyof Machine)[] = [

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { decideBinding } from "../../../policy/decide.ts";
+import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { fits } from "../row-guard.ts";
-import type { Append } from "./audit.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 /** Adds a row of binding. */

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
+import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
-import type { Append } from "./audit.ts";
 import { emptying, ending } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { END_INVITED_ROLES } from "./invitations.ts";

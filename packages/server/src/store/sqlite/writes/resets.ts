@@ -3,9 +3,9 @@ import type { Account } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideRecovery, decideReset, MAX_TOLD_REALMS } from "../../../resets/decide.ts";
 import type { ResetCode } from "../../../resets/model.ts";
+import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
-import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 
 /** Counts the enabled instance admins besides one account. */

@@ -15,10 +15,10 @@ import {
 	type RoleChange,
 } from "../../../sso/decide.ts";
 import type { IdentityKey, OneTime, SsoLogin } from "../../../sso/model.ts";
+import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { INSERT_ACCOUNT } from "./accounts.ts";
-import type { Append } from "./audit.ts";
 import { EMAIL_TAKEN, invitationUse } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { COUNT_BINDINGS, COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";

@@ -1,9 +1,9 @@
 import type { Database } from "better-sqlite3";
 import { decideGift, decideTrust } from "../../../trusts/decide.ts";
 import type { Trust } from "../../../trusts/model.ts";
+import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
-import type { Append } from "./audit.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 import { addingToken, insertInto } from "./machines.ts";
 

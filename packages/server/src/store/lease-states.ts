@@ -1,4 +1,4 @@
-import type { LeaseState, Transition } from "../../leases/model.ts";
+import type { LeaseState, Transition } from "../leases/model.ts";
 
 const quoted = (state: LeaseState) => `'${state}'`;
 

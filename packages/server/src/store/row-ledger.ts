@@ -1,0 +1,105 @@
+import { type RowMacs, type RowValue, valuesIn } from "../crypto/row-macs.ts";
+import { coveredColumns, ROW_KINDS, type RowSum, type RowTable } from "./row-kinds.ts";
+import { NAMED_TABLES, naming } from "./row-names.ts";
+
+/** Sums of the terms of all rows with a MAC of one key, modulo 2^256. */
+export type RowSums = Readonly<Record<RowSum, bigint>>;
+
+/** The sums of each key, by its name; a key that is not there has none. */
+export type KeySums = ReadonlyMap<string, RowSums>;
+
+/** State of the rows' MACs as the running transaction has it. */
+export interface RowState {
+	/** Name of the key that new MACs are made with. */
+	readonly active: string;
+	readonly sums: KeySums;
+}
+
+export const NO_SUMS: RowSums = { access: 0n, content: 0n };
+
+/** Receives each change of a row that the log names: its name, and its MAC unless it has ended. */
+export type OnChange = (name: string, mac: Buffer | undefined) => void;
+
+/** The rows' MACs in a connection's transactions. A row's text is the JSON that its MAC covers. */
+export interface RowLedger {
+	state(): RowState;
+	/** Returns to an earlier state, after a rollback. */
+	rewind(state: RowState): void;
+	/** Counts a new row. @returns its MAC */
+	enter(table: RowTable, text: string): Buffer;
+	/** Takes a row that has ended out of the sums. */
+	leave(table: RowTable, mac: RowValue, text: string): void;
+	/** Counts a changed row. @returns its MAC; null for a row whose MAC was wrong, so that a change of one column never blesses the others */
+	change(table: RowTable, mac: RowValue, before: string, text: string): Buffer | null;
+	/** Makes a row's MAC anew under the active key; one that was wrong stays as it is. */
+	renew(table: RowTable, mac: RowValue, text: string): RowValue;
+	/** Tells whether rows still have MACs of a key, by its name. */
+	isCounted(key: string): boolean;
+}
+
+/** Makes the ledger. A new key for rows takes over with its own row in the keyring. */
+export function createRowLedger(macs: () => RowMacs, start: RowState, onChange: OnChange): RowLedger {
+	let state = start;
+	const tell = telling(onChange);
+	const count = (table: RowTable, key: string, term: bigint) => {
+		state = { ...state, sums: addTerm(state.sums, key, ROW_KINDS[table].sum, term) };
+	};
+	const sign = (table: RowTable, text: string) => {
+		const { mac, term } = macs().sign(text, state.active);
+		count(table, state.active, term);
+		return mac;
+	};
+	const enter = (table: RowTable, text: string) => {
+		const key = keyIn(table, text);
+		if (key !== undefined) state = { ...state, active: key };
+		const mac = sign(table, text);
+		tell(table, text, mac);
+		return mac;
+	};
+	const uncount = (table: RowTable, mac: RowValue, text: string) => {
+		const found = macs().signed(mac, text);
+		if (found !== undefined) count(table, found.key, -found.term);
+		return found !== undefined;
+	};
+	return {
+		state: () => state,
+		rewind(to) {
+			state = to;
+		},
+		enter,
+		leave(table, mac, text) {
+			uncount(table, mac, text);
+			tell(table, text, undefined);
+		},
+		change: (table, mac, before, text) => (uncount(table, mac, before) ? enter(table, text) : null),
+		renew: (table, mac, text) => (uncount(table, mac, text) ? sign(table, text) : mac),
+		isCounted(key) {
+			const { access, content } = state.sums.get(key) ?? NO_SUMS;
+			return access !== 0n || content !== 0n;
+		},
+	};
+}
+
+/** Makes the function that tells of changes of rows that the log names. */
+function telling(onChange: OnChange) {
+	const names = new Map(NAMED_TABLES.map((table) => [table, naming(table)]));
+	return (table: RowTable, text: string, mac: Buffer | undefined) => {
+		const name = names.get(table);
+		if (name !== undefined) onChange(name(valuesIn(text)), mac);
+	};
+}
+
+/** Adds a term to the sums of a key. */
+function addTerm(sums: KeySums, key: string, sum: RowSum, term: bigint): KeySums {
+	const before = sums.get(key) ?? NO_SUMS;
+	return new Map(sums).set(key, { ...before, [sum]: BigInt.asUintN(256, before[sum] + term) });
+}
+
+/** Names the key for rows that a row of the keyring makes the active one; undefined for any other row. */
+function keyIn(table: RowTable, text: string): string | undefined {
+	if (table !== "keyring") return undefined;
+	const values = valuesIn(text);
+	const at = (column: string) => values[coveredColumns("keyring").indexOf(column)];
+	const id = at("id");
+	return at("purpose") === "rows" && at("state") === "active" && Buffer.isBuffer(id) ? id.toString("hex") : undefined;
+}
