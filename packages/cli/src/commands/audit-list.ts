@@ -80,7 +80,7 @@ async function listEvents(context: Context<ListOptions>): Promise<void> {
 		await note(context, `the newest ${wanted}: --limit and --all show more`);
 }
 
-const PEOPLE: readonly Column[] = [instants("TIME"), cut("WHO"), cut("TYPE"), spare("REALM"), spare("WHAT")];
+const PEOPLE: readonly Column[] = [instants("TIME"), cut("WHO"), "TYPE", spare("REALM"), spare("WHAT")];
 const PROGRAMS: readonly Column[] = ["TIME", "TYPE", "ACTOR", "REALM", "DATA"];
 
 function plainCells(event: Answer): string[] {

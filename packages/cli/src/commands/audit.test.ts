@@ -84,7 +84,7 @@ test("on a terminal an event is one line with an e-mail; programs get what they 
 		const narrow = await run(flags, { env: { ...env, NO_COLOR: "1" }, typed: [], columns });
 		const lines = narrow.stdout.trimEnd().split("\n");
 		assert.equal(lines.length, 2);
-		assert.match(lines[1] ?? "", /^now +ada@exam\S* +secret\.re\S* +(shop +)?DB_URL/);
+		assert.match(lines[1] ?? "", /^now +ada@exam\S* +secret\.read +(shop +)?DB_URL/);
 		assert.ok(lines.every((line) => line.length <= columns));
 	}
 	const wide = await run([...flags, "--wide"], { env: { ...env, NO_COLOR: "1" }, typed: [], columns: 50 });
@@ -95,6 +95,23 @@ test("on a terminal an event is one line with an e-mail; programs get what they 
 	assert.deepEqual(events, [event]);
 	const since = new URL(server.requests.at(-1)?.url ?? "", server.address).searchParams.get("since") ?? "";
 	assert.ok(Math.abs(Date.parse(since) - (Date.now() - 2 * 3_600_000)) < 60_000, since);
+});
+
+test("however narrow the terminal, the type of an event is whole", async () => {
+	const types = ["policy.binding.created", "secret.read"];
+	const events = types.map((type) => ({
+		...{ timestamp: new Date(Date.now() - 720_000).toISOString(), type, actor: "id", email: "somebody@example.com" },
+		...{ realm: "a-long-name-of-a-realm", data: JSON.stringify({ key: "DB_URL", environment: "prod", version: 3 }) },
+	}));
+	await using server = await startService(() => page("events", events));
+	for (let columns = 30; columns <= 100; columns += 5) {
+		const { stdout } = await run(["audit"], { env: { ...server.env, NO_COLOR: "1" }, typed: [], columns });
+		for (const type of types) assert.ok(stdout.split(/\s+/).includes(type), `${columns} columns:\n${stdout}`);
+		assert.ok(
+			stdout.split("\n").every((line) => line.length <= columns),
+			`${columns} columns:\n${stdout}`,
+		);
+	}
 });
 
 test("following prints each event once, the newest last, until the server refuses", async () => {
