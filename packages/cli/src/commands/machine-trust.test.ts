@@ -9,7 +9,7 @@ const GONE = refusal(404, "not_found", "trust not found: `svc machine trust list
 const TRUST = {
 	...{ id: "i", name: "github", type: "github", issuer: "https://id.example.com", trust_domain: null, audience: "a" },
 	...{ claims: { repository_id: "2002", protected: true }, max_ttl: "1h", single_use: true },
-	...{ keys_host: "id.example.com", created_by: "u", created_at: "t" },
+	...{ keys_host: "id.example.com", created_by: "u", created_by_email: "ada@example.com", created_at: "t" },
 };
 
 /** A server that has no trusts, and sets any. */
@@ -139,7 +139,7 @@ test("a trust that is there is replaced with --change only", async () => {
 	assert.match(refused.stderr, /nothing was changed\nhint: --change replaces it/);
 	const changed = await run([...words, "--change"], server);
 	assert.deepEqual([changed.code, changed.stderr], [0, ""]);
-	assert.equal(changed.stdout, "shop/deploy trusts JWTs for a with repository_id=2002 protected=true\n");
+	assert.equal(changed.stdout, 'shop/deploy trusts JWTs for a with repository_id="2002" protected=true\n');
 });
 
 test("trusts are listed and shown with their claims, and removed after a question", async () => {
@@ -161,6 +161,7 @@ test("trusts are listed and shown with their claims, and removed after a questio
 		stdout.split("\n").map((line) => line.split(/ {2,}/)[2]),
 		["ISSUER", "https://id.example.com", "spiffe://a.example", undefined],
 	);
+	assert.match(stdout, /^github .* repository_id="2002" protected=true .* ada@example\.com$/m);
 	const shown = (await trust("show", "deploy", "mesh")).stdout;
 	assert.match(shown, /^keys +given$/m);
 	assert.match(shown, /^a JWT is used +until it ends$/m);

@@ -8,7 +8,7 @@ import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.t
 import type { Io } from "../io/io.ts";
 import { show, showFields, showTable, visible } from "../io/output.ts";
 import { confirmUnless } from "../io/prompt.ts";
-import { instants } from "../io/table.ts";
+import { instants, spare } from "../io/table.ts";
 import { addTrustAddCommands } from "./machine-trust-add.ts";
 import { claimsText } from "./trust-claims.ts";
 
@@ -52,7 +52,9 @@ const issuerOf = (trust: Answer) =>
 
 async function listTrusts(context: Context<RealmOptions>, machine: string): Promise<void> {
 	const realm = realmOf(context);
-	const list = listAll(await connect(context), path`realms/${realm}/machines/${machine}/trusts`, "trusts");
+	const list = listAll(await connect(context), path`realms/${realm}/machines/${machine}/trusts`, "trusts", {
+		names: "true",
+	});
 	const trusts = await Array.fromAsync(list);
 	const lines = trusts.map((trust) => [
 		text(trust, "name"),
@@ -61,8 +63,9 @@ async function listTrusts(context: Context<RealmOptions>, machine: string): Prom
 		claimsText(trust),
 		text(trust, "max_ttl"),
 		text(trust, "created_at"),
+		emailOf(trust, "created_by"),
 	]);
-	const titles = ["NAME", "TYPE", "ISSUER", "CLAIMS", "MAX TTL", instants("CREATED")];
+	const titles = ["NAME", "TYPE", "ISSUER", "CLAIMS", "MAX TTL", instants("CREATED"), spare("MADE BY")];
 	await showTable(context, { trusts }, titles, lines, "no trusts yet: `svc machine trust add` makes one");
 }
 

@@ -66,7 +66,7 @@ test("where svc may not see whether a machine is there, it makes none", async ()
 
 test("the words of a machine's limits tell environments from engines", async () => {
 	const rows = [
-		MACHINE,
+		{ ...MACHINE, created_by_email: "ada@example.com" },
 		{ ...MACHINE, name: "all", environment: null },
 		{ ...MACHINE, name: "cache", environment: null, engines: ["keyvalue:readonly"], description: "the cache" },
 	];
@@ -74,10 +74,10 @@ test("the words of a machine's limits tell environments from engines", async () 
 	const { stdout } = await run(["machine", "list", "--realm", "shop"], server);
 	const cells = stdout.split("\n").map((line) => line.split(/ {2,}/));
 	assert.deepEqual(cells.slice(0, 4), [
-		["NAME", "ROLE", "SCOPES", "REACHES", "CREATED", "DESCRIPTION"],
-		["deploy", "viewer", "read", "prod", "t"],
-		["all", "viewer", "read", "every environment", "t"],
-		["cache", "viewer", "read", "keyvalue:readonly", "t", "the cache"],
+		["NAME", "ROLE", "SCOPES", "REACHES", "CREATED", "MADE BY", "DESCRIPTION"],
+		["deploy", "viewer", "read", "prod", "t", "ada@example.com"],
+		["all", "viewer", "read", "every environment", "t", "u"],
+		["cache", "viewer", "read", "keyvalue:readonly", "t", "u", "the cache"],
 	]);
 });
 

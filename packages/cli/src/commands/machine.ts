@@ -11,7 +11,7 @@ import { ENVIRONMENTS, REALM_OPTION, type RealmOptions, realmOf } from "../input
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
 import { confirmUnless } from "../io/prompt.ts";
-import { instants } from "../io/table.ts";
+import { instants, spare } from "../io/table.ts";
 import { addMachineTokenCommands } from "./machine-token.ts";
 import { addMachineTrustCommands } from "./machine-trust.ts";
 import { placesOf } from "./token.ts";
@@ -127,7 +127,7 @@ function reachOf(machine: Answer): string {
 
 async function listMachines(context: Context<RealmOptions>): Promise<void> {
 	const realm = realmOf(context);
-	const list = listAll(await connect(context), path`realms/${realm}/machines`, "machines");
+	const list = listAll(await connect(context), path`realms/${realm}/machines`, "machines", { names: "true" });
 	const machines = await Array.fromAsync(list);
 	const lines = machines.map((machine) => [
 		text(machine, "name"),
@@ -135,9 +135,10 @@ async function listMachines(context: Context<RealmOptions>): Promise<void> {
 		text(machine, "scopes"),
 		reachOf(machine),
 		text(machine, "created_at"),
+		emailOf(machine, "created_by"),
 		optional(machine, "description"),
 	]);
-	const titles = ["NAME", "ROLE", "SCOPES", "REACHES", instants("CREATED"), "DESCRIPTION"];
+	const titles = ["NAME", "ROLE", "SCOPES", "REACHES", instants("CREATED"), spare("MADE BY"), "DESCRIPTION"];
 	await showTable(context, { machines }, titles, lines, "no machines yet: `svc machine create` makes one");
 }
 

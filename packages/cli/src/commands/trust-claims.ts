@@ -87,13 +87,14 @@ export function namedClaims(assignments: readonly string[]): Answer {
 	return exact(Object.fromEntries(entries));
 }
 
-/** Writes the claims of a trust as `--claim` takes them. */
+/** Writes the claims of a trust as `--claim` takes them: a text that looks like a number or a boolean is in quotes. */
 export function claimsText({ claims }: Answer): string {
 	const entries = Object.entries(isAnswer(claims) ? claims : {});
-	return entries
-		.map(([place, value]) => `${place}=${typeof value === "string" ? value : JSON.stringify(value)}`)
-		.join(" ");
+	return entries.map(([place, value]) => `${place}=${isPlainText(value) ? value : JSON.stringify(value)}`).join(" ");
 }
+
+const isPlainText = (value: unknown) =>
+	typeof value === "string" && !value.includes(" ") && parseSetting(value) === value;
 
 function refOf({ branch, tag }: { readonly branch?: string; readonly tag?: string }): string | undefined {
 	if (branch !== undefined && tag !== undefined) throw new Failure("usage", "--branch and --tag exclude each other");
