@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
+import { ask, ours } from "../harness/console.ts";
 import { events } from "../harness/events.ts";
 import { fields, ok, refused, sameRefusal } from "../harness/expect.ts";
 import {
@@ -125,18 +126,24 @@ test("inviting takes a session and policy:manage in each realm; ending an invita
 	refused(await end(ada, id), 404, "not_found");
 });
 
-test("a role that the inviter may no longer give is left out; a disabled inviter's invitation fails", async () => {
+test("a role that the inviter may no longer give is left out, and the new account is told; a disabled inviter's invitation fails", async () => {
 	const [shop, dora] = [await realm(client, ada), await person(client, "dora")];
 	await bind(client, ada, shop.slug, dora, "admin");
 	const bindings = [{ realm: shop.slug, role: "admin" }];
-	const lowered = await invitation(client, dora, { bindings });
+	const [lowered, typed] = [await invitation(client, dora, { bindings }), await invitation(client, dora, { bindings })];
 	const path = `/realms/${shop.slug}/policy/bindings/${dora.id}`;
 	ok(await client.put(path, { role: "member" }, { token: ada.token }));
-	const eve = await join(lowered);
+	const account = ok(await register(lowered.email, lowered.code), 201);
+	fields(account, ["id", "email", "name", "created_at", "left_out"]);
+	assert.deepEqual((account as { left_out?: object }).left_out, bindings);
+	const eve = { id: account.id, token: await login(client, { email: lowered.email, password: PASSWORD }) };
 	refused(await client.get(`/realms/${shop.slug}`, { token: eve.token }), 404, "not_found");
 	const denied = await events(client, ada, `realm=${shop.slug}&type=access.denied`);
 	const told = denied.find(({ data }) => data.wanted === "policy:manage");
 	assert.deepEqual([told?.actor, told?.data.granted_by, told?.data.reason], [eve.id, dora.id, "forbidden"]);
+	const form = { email: typed.email, name: "", password: PASSWORD, again: PASSWORD, invitation: typed.code };
+	const page = await ask(server, "POST", "/console/register", ours(server), form);
+	assert.match(page.text, new RegExp(`<h1>Your account is made.*<li>admin in ${shop.slug}</li>`, "s"));
 	const { email, code } = await invitation(client, dora);
 	ok(await client.post(`/users/${dora.id}/disable`, undefined, { token: root.token }));
 	ok(await client.post(`/users/${dora.id}/enable`, undefined, { token: root.token }));

@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Cli, createCli } from "../harness/cli.ts";
 import { type Api, api } from "../harness/client.ts";
-import { login, person, realm } from "../harness/fixtures.ts";
+import { bind, invitation, login, type Person, person, realm } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 
 let server: Server;
 let client: Api;
 let slug: string;
+let ada: Person;
 let asAda: Cli;
 let asBob: Cli;
 
@@ -16,7 +17,7 @@ before(async () => {
 	server = await startServer();
 	client = api(server);
 	await person(client, "root");
-	const ada = await person(client, "ada");
+	ada = await person(client, "ada");
 	({ slug } = await realm(client, ada));
 	asAda = await createCli(server, ada);
 	asBob = await createCli(server);
@@ -45,4 +46,19 @@ test("an invited person registers with the code and has the role", async () => {
 	assert.equal(again.code, 3);
 	assert.match(again.stderr, /^svc: invalid email or invitation/);
 	assert.doesNotMatch(again.stderr, new RegExp(invited.stdout.trim()));
+});
+
+test("somebody whose inviter may no longer give a role is told which one", async () => {
+	const dora = await person(client, "dora");
+	await bind(client, ada, slug, dora, "admin");
+	const { email, code } = await invitation(client, dora, { bindings: [{ realm: slug, role: "viewer" }] });
+	const path = `/realms/${slug}/policy/bindings/${dora.id}`;
+	assert.equal((await client.put(path, { role: "member" }, { token: ada.token })).status, 200);
+	const typed = `${code}\na password of one's own\n`;
+	const { stdout, stderr } = await asBob.run(["register", email, "--invite", "-", "--password-stdin"], typed);
+	assert.equal(stdout, `registered ${email}\n`);
+	assert.match(
+		stderr,
+		new RegExp(`^not given: viewer in ${slug}, because who invited you may not give it any more`, "m"),
+	);
 });

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, optional, text } from "../client/answer.ts";
+import { type Answer, optional, rows, text } from "../client/answer.ts";
 import { send } from "../client/client.ts";
 import {
 	checkServer,
@@ -86,6 +86,13 @@ async function register(context: Context<RegisterOptions>, email?: string): Prom
 	await saveServer(context.io, target.address, target.saved);
 	const account = await sendRegistration(context, target, body);
 	await show(context, account, `registered ${visible(text(account, "email"))}`);
+	for (const left_out of account.left_out === undefined ? [] : rows(account, "left_out")) {
+		const role = `${visible(text(left_out, "role"))} in ${visible(text(left_out, "realm"))}`;
+		await note(
+			context,
+			`not given: ${role}, because who invited you may not give it any more; ask an admin of the realm`,
+		);
+	}
 	const next =
 		target.saved.token === undefined
 			? "next: `svc login`"

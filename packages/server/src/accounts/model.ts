@@ -3,6 +3,7 @@ import type { AuditEvent } from "../audit/model.ts";
 import { atMost, errorMessage, PlainText, RequiredText, Text } from "../messages.ts";
 import { normalEmail, normalizable } from "../normal-text.ts";
 import { type Port, read, write } from "../operation.ts";
+import type { Role } from "../policy/model.ts";
 
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
 const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
@@ -195,6 +196,13 @@ export interface UsedInvitation {
 	bindings: { realm_id: string; id: string }[];
 }
 
+/** A role of an invitation that its maker may not give any more. */
+export interface LeftOutRole {
+	/** Slug. */
+	realm: string;
+	role: Role;
+}
+
 /** Outcome of a change of an account's standing; any but `done` means that nothing changed. */
 export type Standing = "done" | "no_user" | "last_admin";
 
@@ -202,14 +210,14 @@ export type Standing = "done" | "no_user" | "last_admin";
 export const accountOperations = {
 	/**
 	 * Adds an account; the very first of the log becomes instance admin, whatever `instance_admin` says. `only_first` refuses any other account, `most` refuses it
-	 * when this many exist. An invitation is used up and gives its roles; one that cannot be used refuses the account.
+	 * when this many exist. An invitation is used up and gives its roles, but those `left_out`; one that cannot be used refuses the account.
 	 */
 	register: write<
 		(
 			account: Account & { only_first?: boolean; most?: number; invitation?: UsedInvitation },
 			event: AuditEvent,
 		) =>
-			| { outcome: "done"; first: boolean }
+			| { outcome: "done"; first: boolean; left_out: LeftOutRole[] }
 			| { outcome: "email_taken" | "not_first" | "limit_reached" | "not_invited" }
 	>({ forgets: [] }),
 	byEmail: read<(email: string) => Account | undefined>(),

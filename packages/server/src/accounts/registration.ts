@@ -8,7 +8,7 @@ import type { Actor } from "../policy/model.ts";
 import { sourceGroup } from "../source.ts";
 import type { System } from "../system.ts";
 import type { Profile } from "./accounts.ts";
-import { type AccountStore, MAX_ACCOUNTS, type UsedInvitation } from "./model.ts";
+import { type AccountStore, type LeftOutRole, MAX_ACCOUNTS, type UsedInvitation } from "./model.ts";
 import type { PasswordQueue } from "./password-queue.ts";
 import type { SetupCode } from "./setup-code.ts";
 import type { Throttle } from "./throttle.ts";
@@ -33,6 +33,7 @@ interface Codes {
 
 /**
  * Registers an account; the first one becomes instance admin, and needs the setup code unless everybody may register.
+ * @returns the account and, if its invitation gave less than was promised, the roles that were left out
  * @param registrar the signed-in caller, where the policy requires one
  * @throws AppError registration_disabled, registration_admin_only, invalid_credentials (an invitation that is not for this address), conflict (e-mail
  * registered, not the first), limit_reached, rate_limited, overloaded
@@ -43,7 +44,7 @@ export async function register(
 	visitor: Visitor,
 	input: { email: string; password: string; name: string } & Codes,
 	registrar: Actor | undefined,
-): Promise<Profile & { created_at: string }> {
+): Promise<Profile & { created_at: string; left_out?: LeftOutRole[] }> {
 	await needs.throttle.registration(visitor.ip);
 	const admitted = await admit(needs, visitor, input, registrar);
 	const now = needs.system.now();
@@ -56,14 +57,11 @@ export async function register(
 	const noted = visitorEvent(visitor, now, "auth.register", registrar?.user_id ?? id, { user_id: id });
 	const event = registrar === undefined ? noted : { ...noted, maker: makerOf(registrar) };
 	const most = registrar === undefined ? { most: MAX_ACCOUNTS } : {};
-	const { outcome } = await needs.store.accounts.register({ ...account, ...admitted, ...most }, event);
-	if (outcome === "not_invited") throw await refuseInvitation(needs, visitor, email);
-	if (outcome === "limit_reached") throw tooManyAccounts();
-	if (outcome === "not_first") throw hasAccounts();
-	if (outcome === "email_taken")
-		throw new AppError("conflict", "the e-mail is already registered: sign in with `svc login`");
+	const registered = await needs.store.accounts.register({ ...account, ...admitted, ...most }, event);
+	if (registered.outcome !== "done") throw await refusalOf(needs, visitor, email, registered.outcome);
 	if (admitted.only_first) needs.setup_code.end();
-	return { id, email, name, created_at };
+	const { left_out } = registered;
+	return { id, email, name, created_at, ...(left_out.length > 0 && { left_out }) };
 }
 
 /** Refuses visitors who may not register; returns the terms on which the account is made. If two registrations race to be the first, the store decides. */
@@ -91,6 +89,18 @@ async function admit(
 		);
 	}
 	return { only_first: given.setup_code !== undefined || registration.mode !== "open" };
+}
+
+async function refusalOf(
+	needs: RegistrationNeeds,
+	visitor: Visitor,
+	email: string,
+	outcome: "email_taken" | "not_first" | "limit_reached" | "not_invited",
+): Promise<AppError> {
+	if (outcome === "not_invited") return refuseInvitation(needs, visitor, email);
+	if (outcome === "limit_reached") return tooManyAccounts();
+	if (outcome === "not_first") return hasAccounts();
+	return new AppError("conflict", "the e-mail is already registered: sign in with `svc login`");
 }
 
 /** Logs an invitation that makes no account. @returns the refusal, for you to throw */

@@ -14,6 +14,9 @@ const MessageSchema = v.object({ message: v.string() });
 
 const ProfileSchema = v.object({ id: Uuid, email: v.string(), name: v.string() });
 
+/** Roles of the invitation that its maker may not give any more: only there, and only then, so that a caller by the specification never meets it. */
+const LeftOutSchema = v.array(v.object({ realm: v.string(), role: v.string() }));
+
 /** Dependencies of these routes, beyond those of the rules. */
 export interface AccountRouteNeeds extends AccountNeeds, RegistrationNeeds {
 	store: AccountNeeds["store"] & RegistrationNeeds["store"];
@@ -38,7 +41,7 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 			summary: "Register an account",
 			body: Register,
 			status: 201,
-			answer: v.object({ ...ProfileSchema.entries, created_at: Instant }),
+			answer: v.object({ ...ProfileSchema.entries, created_at: Instant, left_out: v.optional(LeftOutSchema) }),
 			errors: [
 				...([
 					"password_too_short",

@@ -1,5 +1,5 @@
 import { login } from "../../accounts/accounts.ts";
-import { Login, Register } from "../../accounts/model.ts";
+import { type LeftOutRole, Login, Register } from "../../accounts/model.ts";
 import { type RegistrationNeeds, register } from "../../accounts/registration.ts";
 import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
@@ -27,7 +27,9 @@ export async function answerRegister(
 		if (form.password !== form.again) throw new AppError("validation_failed", "the two passwords differ");
 		const { email, password, name } = form;
 		const codes = { setup_code: form.setup_code || undefined, invitation: form.invitation || undefined };
-		await register(needs, { request_id, ip }, check(Register, { email, password, name, ...codes }), undefined);
+		const registering = check(Register, { email, password, name, ...codes });
+		const { left_out } = await register(needs, { request_id, ip }, registering, undefined);
+		if (left_out !== undefined) return lessThanInvited(left_out);
 		const signingIn = { email: fieldOf({ form }, "email"), password: fieldOf({ form }, "password") };
 		const { token } = await login(needs, { request_id, ip }, check(Login, signingIn));
 		return { to: address`/console`, cookies: [needs.cookies.begin(token)] };
@@ -35,6 +37,16 @@ export async function answerRegister(
 		if (!(error instanceof AppError) || error.status >= 500) throw error;
 		return registerPage(needs, form, error);
 	}
+}
+
+/** Tells somebody that the invitation gave less than its maker promised. */
+function lessThanInvited(left_out: readonly LeftOutRole[]): Page {
+	return {
+		title: "Your account is made",
+		body: html`<p class="error" role="alert">Who invited you may no longer give these roles. Ask an admin of the realm for them.</p>
+<ul>${left_out.map(({ realm, role }) => html`<li>${role} in ${realm}</li>`)}</ul>
+<p><a href="/console/sign-in">Sign in</a></p>`,
+	};
 }
 
 /** Shows the form: on a new server for its first account, else for somebody who was invited or may register. */

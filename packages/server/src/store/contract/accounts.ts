@@ -31,8 +31,8 @@ export async function accountContract(openStore: OpenStore): Promise<void> {
 		const both = [anAccount(), anAccount({ instance_admin: false })];
 		const outcomes = await Promise.all(both.map((account) => accounts.register(account, anEvent())));
 		assert.deepEqual(outcomes, [
-			{ outcome: "done", first: true },
-			{ outcome: "done", first: false },
+			{ outcome: "done", first: true, left_out: [] },
+			{ outcome: "done", first: false, left_out: [] },
 		]);
 		assert.deepEqual(
 			(await accounts.list("", 10)).map((account) => account.instance_admin),

@@ -153,7 +153,7 @@ export async function invitationUseContract(openStore: OpenStore): Promise<void>
 		const account = anAccount({ email: invitation.email, ...given });
 		const event = anEvent({ type: "auth.register", actor: account.id });
 		const outcome = await store.accounts.register({ ...account, invitation: usedOf(invitation, admin_only) }, event);
-		return { ...account, outcome: outcome.outcome };
+		return { ...account, left_out: [], ...outcome };
 	}
 	type Given = Partial<Account> & { admin_only?: boolean };
 	const roleIn = async ({ slug }: Realm, user_id: string) => (await store.realms.access(slug, user_id))?.role;
@@ -208,8 +208,9 @@ export async function invitationUseContract(openStore: OpenStore): Promise<void>
 		await store.policy.rebind(change, anEvent());
 		await store.realms.remove({ id: gone.id, deleted_at: MADE_AT }, anEvent());
 		const start = await countEvents(store);
-		const { outcome, id } = await use(invitation);
+		const { outcome, id, left_out } = await use(invitation);
 		assert.equal(outcome, "done");
+		assert.deepEqual(left_out, [{ realm: lowered.slug, role: "member" }]);
 		assert.deepEqual([await roleIn(kept, id), await roleIn(lowered, id)], ["member", null]);
 		const [denied] = (await eventsAfter(store, start, [lowered.id])).slice(1);
 		assert.equal(denied?.[0], "access.denied");

@@ -116,8 +116,7 @@ function registration(db: Database, append: Append): AccountWrites["register"] {
 		const { outcome, first, instance_admin } = decision;
 		insert.run({ ...account, instance_admin: Number(instance_admin) });
 		append(event, { instance_admin, ...invitations.end(used) });
-		invitations.giveRoles(used, account.id, event);
-		return { outcome, first };
+		return { outcome, first, left_out: invitations.giveRoles(used, account.id, event) };
 	};
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { UsedInvitation } from "../../../accounts/model.ts";
+import type { LeftOutRole, UsedInvitation } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideInvitation, decideInvitedRole, isUsable } from "../../../invitations/decide.ts";
 import type { Role } from "../../../policy/model.ts";
@@ -131,10 +131,13 @@ export function invitationUse(db: Database, append: Append) {
 			const of = (key: "id" | "created_by") => invitations.map((invitation) => invitation[key]).join();
 			return { invitation_id: of("id"), invited_by: of("created_by") };
 		},
-		/** Gives the new account the roles; each realm's log tells, also of one that the invitation's maker may not give any more. */
-		giveRoles(invitations: readonly OpenInvitation[], user_id: string, event: AuditEvent): void {
-			for (const { id, created_by, roles } of invitations)
-				for (const invited of roles) give({ ...invited, user_id, granted_by: created_by, invitation_id: id }, event);
+		/** Gives the new account the roles; each realm's log tells. @returns those that the invitation's maker may not give any more */
+		giveRoles(invitations: readonly OpenInvitation[], user_id: string, event: AuditEvent): LeftOutRole[] {
+			return invitations.flatMap(({ id, created_by, roles }) =>
+				roles.flatMap(
+					(invited) => give({ ...invited, user_id, granted_by: created_by, invitation_id: id }, event) ?? [],
+				),
+			);
 		},
 	};
 }
@@ -148,7 +151,7 @@ interface Given {
 	invitation_id: string;
 }
 
-function givingRole(db: Database, append: Append): (given: Given, event: AuditEvent) => void {
+function givingRole(db: Database, append: Append): (given: Given, event: AuditEvent) => LeftOutRole | undefined {
 	const accessAt = currentAccess(db);
 	const owner = db.prepare(LIVE_REALM).pluck();
 	const slug = db.prepare(LIVE_SLUG).pluck();
@@ -165,13 +168,17 @@ function givingRole(db: Database, append: Append): (given: Given, event: AuditEv
 			count: count.get(realm_id) as number,
 			memberships: memberships.get(user_id) as number,
 		});
-		if (outcome === "realm_gone" || outcome === "exists") return;
+		if (outcome === "realm_gone" || outcome === "exists") return undefined;
 		const { request_id, ip } = event.data;
 		const facts = { user_id, role, granted_by, invitation_id, request_id, ip };
-		const told = { ...event, realm_id, realm: slug.get(realm_id) as string };
+		const realm = slug.get(realm_id) as string;
+		const told = { ...event, realm_id, realm };
 		if (outcome === "done") {
 			insert.run({ ...binding, created_at: event.timestamp });
 			append({ ...told, type: "policy.binding.created", data: facts });
-		} else append({ ...told, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
+			return undefined;
+		}
+		append({ ...told, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
+		return { realm, role };
 	};
 }
