@@ -100,6 +100,7 @@ const REFUSED: readonly (readonly [text: string, ...messages: string[]])[] = [
 	],
 	["1: hunter2\n", "line 1: a key is not a text"],
 	['A: "hunter2\n', "line 2: is not JSON or YAML"],
+	["A: hunter2\n---\nB: x\n", "line 2: a second document begins here: import each from a file of its own"],
 	[
 		"kind: Secret\ndata:\n  A: YQ==\n  B: //79\n",
 		"line 4, B: the value is not UTF-8 text: move it to stringData, which keeps its Base64",
@@ -111,7 +112,6 @@ const REFUSED: readonly (readonly [text: string, ...messages: string[]])[] = [
 	["kind: Secret\ndata:\n  A: hunter2!\n", "line 3, A: the value is not Base64, as it is below data"],
 	["kind: Secret\ndata:\n  A: YQ\n", "line 3, A: the value is not Base64, as it is below data"],
 	["- hunter2\n", "line 1: expected a mapping of keys to texts"],
-	["", "line 1: expected a mapping of keys to texts"],
 	[
 		"a b: x\nC/../D: x\n",
 		"line 1, a b: a key has letters, digits, _ . - and /, and no . or .. between slashes",

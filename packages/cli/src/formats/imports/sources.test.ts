@@ -197,3 +197,20 @@ test("a file is what --format says, else its name, else for a tool its beginning
 		return error instanceof Failure && /direnv export json/.test(error.hint ?? "");
 	});
 });
+
+test("a file of another format than .env is named as such, in one sentence", async () => {
+	const files = { '{"A":"hunter2",}': "json", '{\n\t"A": "hunter2"\n}': "json", "A: hunter2\nB: x\n": "yaml" };
+	for (const [text, format] of Object.entries({ ...files, "key,value\nA,hunter2\n": "csv" })) {
+		const { problems, remarks } = await read(text, {});
+		const problem = `line 1: this looks like ${format.toUpperCase()}, not like a .env file: --from ${format} reads it`;
+		assert.deepEqual([problems.map(describeProblem), remarks], [[problem], []]);
+	}
+	assert.deepEqual(valuesOf(await read('{"A":"hunter2",}', { from: "json" })), { A: "hunter2" });
+});
+
+test("an empty file is refused, and a pipe that brought nothing is suspected", async () => {
+	for (const options of [{}, { from: "json" }, { from: "vault" }])
+		await assert.rejects(read("\n", options), (error: Failure) =>
+			/did the command before the pipe fail/.test(error.hint ?? ""),
+		);
+});

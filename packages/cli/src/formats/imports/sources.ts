@@ -8,7 +8,7 @@ import { DIALECTS, dialectsOf, differencesOf } from "./dialects/dialects.ts";
 import { readDoppler, withoutNames } from "./doppler.ts";
 import { readInfisical, readInfisicalDotenv } from "./infisical.ts";
 import { readMapping } from "./mapping.ts";
-import { type Draft, type Reading, startReading } from "./reading.ts";
+import { addProblem, type Draft, type Reading, startReading } from "./reading.ts";
 import { readTree, type Tree } from "./tree.ts";
 import { readVault } from "./vault.ts";
 
@@ -52,6 +52,10 @@ export async function readSecretsFile(file: string, content: Buffer, options: Fi
 			hint: "`direnv export json | svc import - --from json` takes what it sets",
 		});
 	const text = decode(content);
+	if (text.trim() === "")
+		throw new Failure("failed", "there is nothing to import: the file is empty", {
+			...(file === "-" && { hint: "did the command before the pipe fail?" }),
+		});
 	const tool = options.from === undefined ? undefined : TOOLS[options.from];
 	const draft = startReading();
 	const format = formatOf(file, text, options, tool);
@@ -80,11 +84,16 @@ function decode(content: Buffer): string {
 /** Most lines that are listed in a remark. */
 const MAX_LINES = 10;
 
-/** Without a dialect, it says what the programs would read whose dialect it may be. */
+/** Without a dialect, it says what the programs would read whose dialect it may be, or that the file is of another format. */
 function readDialect(draft: Draft, text: string, dialect: string | undefined): void {
 	const read = dialect === undefined ? readDotenv : (DIALECTS[dialect] ?? readDotenv);
 	read(draft, text);
-	if (dialect === undefined) draft.remarks.push(...(draft.problems.length > 0 ? remedies(text) : warnings(text)));
+	const looks = draft.entries.length > 0 ? "dotenv" : guess(text);
+	if (looks !== "dotenv") {
+		draft.problems.length = 0;
+		addProblem(draft, 1, `this looks like ${looks.toUpperCase()}, not like a .env file: --from ${looks} reads it`);
+	} else if (dialect === undefined)
+		draft.remarks.push(...(draft.problems.length > 0 ? remedies(text) : warnings(text)));
 }
 
 function remedies(text: string): string[] {

@@ -33,8 +33,15 @@ export async function readTree(text: string, draft: Draft): Promise<Tree | undef
 	const lines = new yaml.LineCounter();
 	// Keys that occur twice are reported with everything else, and by the line of the first one.
 	const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
-	const wrong = new Set(document.errors.map(({ pos }) => lineAt(lines, pos[0])));
-	for (const line of wrong) addProblem(draft, line, "is not JSON or YAML");
+	const wrong = new Map(document.errors.map(({ pos, code }) => [lineAt(lines, pos[0]), code]));
+	for (const [line, code] of wrong)
+		addProblem(
+			draft,
+			line,
+			code === "MULTIPLE_DOCS"
+				? "a second document begins here: import each from a file of its own"
+				: "is not JSON or YAML",
+		);
 	return wrong.size > 0 ? undefined : convert(yaml, lines, draft, document.contents);
 }
 

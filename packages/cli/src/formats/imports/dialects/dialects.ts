@@ -45,11 +45,11 @@ export function differencesOf(text: string): Difference[] {
 	});
 }
 
-/** Dialects in which a file has no mistake. */
+/** Dialects in which a file has entries and no mistake. */
 export function dialectsOf(text: string): string[] {
 	return Object.keys(DIALECTS).filter((name) => {
 		const reading = readWhole(DIALECTS[name] ?? readDotenv, text);
-		return checkReading(reading, { skipEmpty: true }).problems.length === 0;
+		return reading.entries.length > 0 && checkReading(reading, { skipEmpty: true }).problems.length === 0;
 	});
 }
 
