@@ -78,6 +78,8 @@ test("only the instance admin is offered the pages of the server, and can use th
 		["keys", { purpose: "record", sure: "yes" }],
 		["engines/totp", { action: "try" }],
 		["engines/totp/remove", {}],
+		["people", { action: "promote", user_id: eve.id }],
+		["people", { action: "reset", user_id: root.id }],
 		["people", { action: "disable", user_id: root.id }],
 		["people", { action: "revoke", user_id: root.id }],
 	];
@@ -104,7 +106,7 @@ test("the instance admin disables, enables and revokes, and cannot disable herse
 	const bob = await person(client, "bob");
 	const works = async () => (await client.get("/auth/whoami", { token: bob.token })).status;
 	assert.equal((await send("people", { action: "disable", user_id: root.id }))[0], 409);
-	assert.equal((await send("people", { action: "promote", user_id: bob.id }))[0], 400);
+	assert.equal((await send("people", { action: "anoint", user_id: bob.id }))[0], 400);
 	assert.equal((await send("people", { action: "disable", user_id: bob.id }))[0], 303);
 	assert.equal(await works(), 401);
 	assert.match(await read("/console/people"), new RegExp(`${bob.email}\\s+bob\\s+20\\d\\d-.*disabled`));
@@ -113,6 +115,31 @@ test("the instance admin disables, enables and revokes, and cannot disable herse
 	assert.equal((await send("people", { action: "revoke", user_id: bob.id }))[0], 303);
 	assert.equal((await client.get("/auth/whoami", { token })).status, 401);
 	assert.notEqual(await login(client, bob), "", "revoking disables nobody");
+});
+
+test("the instance admin makes and unmakes another one, and a reset code that is shown once", async () => {
+	const bob = await person(client, "bob");
+	const act = (action: string, user_id = bob.id) => send("people", { action, user_id });
+	assert.deepEqual(await act("promote"), [303, `${bob.email} is an instance admin from now on.`]);
+	assert.equal((await client.get("/users", { token: bob.token })).status, 200);
+	assert.deepEqual(await act("demote"), [303, `${bob.email} is no instance admin from now on.`]);
+	assert.equal((await client.get("/users", { token: bob.token })).status, 403);
+	assert.equal((await act("demote", root.id))[0], 409, "the last one stays");
+	assert.equal((await act("reset", root.id))[0], 409, "her own she changes with the password");
+
+	const form_token = await tokenOf(server, admin);
+	const form = { action: "reset", user_id: bob.id, form_token };
+	const made = await ask(server, "POST", "/console/people", { ...admin, ...ours(server) }, form);
+	assert.deepEqual([made.status, made.headers.location, made.text], [303, "/console/people", ""]);
+	const shown = await ask(server, "GET", "/console/people", admin);
+	const code = /data-value="300"[^>]*>\s*([\w-]+)</.exec(shown.text)?.[1] ?? "";
+	assert.match(shown.text, new RegExp(`The reset code for ${bob.email} is made`));
+	assert.doesNotMatch((await ask(server, "GET", "/console/people", admin)).text, new RegExp(code));
+	const new_password = "another password of bob";
+	ok(await client.post("/auth/reset", { email: bob.email, code, new_password }));
+	assert.notEqual(await login(client, { email: bob.email, password: new_password }), "");
+	assert.equal((await act("disable"))[0], 303);
+	assert.equal((await act("reset"))[0], 409, "a disabled account is enabled first");
 });
 
 test("asking again takes the password, and leads back into the console only", async () => {

@@ -3,11 +3,14 @@ import { test } from "node:test";
 import { createTestSystem } from "../../testing/system.ts";
 import { html, targetOf } from "../html.ts";
 import type { Endpoint, Visit } from "../page.ts";
+import { enginePage } from "./engine.ts";
 import { invitationPages } from "./invitations.ts";
+import { keysPage } from "./keys.ts";
 import { machinePage } from "./machine.ts";
 import { machinesPage } from "./machines.ts";
 import { membersPage } from "./members.ts";
 import { newTokenPage } from "./new-token.ts";
+import { peoplePage } from "./people.ts";
 import { secretPage } from "./secret.ts";
 import { trustPage } from "./trust.ts";
 
@@ -34,6 +37,7 @@ async function post(
 		query,
 		form,
 		token: html``,
+		draft: { keep: () => true },
 		notes: Number.isFinite(confirmed) ? { confirmed_at: ago(confirmed) } : {},
 	} as unknown as Visit;
 	const endpoint = pages(needs as never).find(({ method }) => method === "POST");
@@ -68,6 +72,20 @@ test("a role is given only within 5 minutes, and taken away at any time", async 
 	assert.equal(await post(membersPage, 60, { form: { action: "remove", user_id: "eve" } }), "rule");
 });
 
+test("what lets in, administers or replaces a key is done only within 5 minutes, and ended at any time", async () => {
+	const asked = "/console/confirm?target=%2Fconsole%2Fpeople";
+	for (const action of ["enable", "promote", "reset"])
+		assert.equal(await post(peoplePage, 6, { form: { action, user_id: "eve" } }), asked, action);
+	for (const action of ["disable", "demote", "revoke"])
+		assert.notEqual(await reached(peoplePage, { action, user_id: "eve" }, {}, 60), asked, action);
+	const key = { form: { purpose: "record", sure: "yes" } };
+	assert.equal(await post(keysPage, 6, key), "/console/confirm?target=%2Fconsole%2Fkeys");
+	assert.equal(
+		await post(enginePage, 6, { form: { action: "try" } }),
+		"/console/confirm?target=%2Fconsole%2Fengines%2Fshop",
+	);
+});
+
 test("what lets somebody in is made only within 5 minutes", async () => {
 	const made: [pages: Parameters<typeof post>[0], form: object, query?: object][] = [
 		[invitationPages, { email: "eve@example.test", role: "admin" }],
@@ -85,10 +103,10 @@ test("what lets somebody in is made only within 5 minutes", async () => {
 	}
 });
 
-/** Says where a form leads soon after a sign-in: to the rule, or to a refusal of what it lacks here. */
-async function reached(pages: Parameters<typeof post>[0], form: object, query: object): Promise<string> {
+/** Says where a form leads: to the rule, or to a refusal of what it lacks here. */
+async function reached(pages: Parameters<typeof post>[0], form: object, query: object, minutes = 4): Promise<string> {
 	try {
-		return await post(pages, 4, { form, query });
+		return await post(pages, minutes, { form, query });
 	} catch (refused) {
 		return (refused as Error).message;
 	}

@@ -5,13 +5,14 @@ import { RotateKey } from "../../keys/model.ts";
 import { command } from "../command.ts";
 import { address, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { table, time } from "./parts.ts";
 import { ofServer } from "./server-frame.ts";
 
 const PATH = /^\/console\/keys$/;
 
 /** The keys' names and ages, no part of a key, for the instance admin. */
-export function keysPage(needs: KeyNeeds): Endpoint[] {
+export function keysPage(needs: KeyNeeds & AskAgainNeeds): Endpoint[] {
 	return [
 		{ method: "GET", path: PATH, answer: (visit) => keys(needs, visit) },
 		{ method: "POST", path: PATH, answer: (visit) => rotate(needs, visit) },
@@ -39,8 +40,10 @@ ${table("Keys of the instance", ["Purpose", "Id", "State", "Made"], rows)}
 	};
 }
 
-async function rotate(needs: KeyNeeds, visit: Visit): Promise<Moved> {
+async function rotate(needs: KeyNeeds & AskAgainNeeds, visit: Visit): Promise<Moved> {
 	fieldOf(visit, "sure");
+	const asked = await askAgain(needs, visit, address`/console/keys`);
+	if (asked !== undefined) return asked;
 	const { purpose } = check(RotateKey, { purpose: fieldOf(visit, "purpose") });
 	const { message } = await rotateKey(needs, visit.actor, { purpose, realm: undefined });
 	return { to: address`/console/keys`, message: `The key is rotated: ${message}.` };

@@ -3,6 +3,7 @@ import type { DoctorNeeds } from "../../doctor/doctor.ts";
 import type { KeyNeeds } from "../../keys/keys.ts";
 import type { Endpoint } from "../page.ts";
 import { backupsPage } from "./backups.ts";
+import type { AskAgainNeeds } from "./confirm.ts";
 import { doctorPage } from "./doctor.ts";
 import { type EnginePageNeeds, enginePage } from "./engine.ts";
 import { enginesPage } from "./engines.ts";
@@ -15,7 +16,7 @@ import { type PeoplePageNeeds, peoplePage } from "./people.ts";
 export type ServerPageNeeds = HealthPageNeeds &
 	LimitPageNeeds &
 	EnginePageNeeds &
-	PeoplePageNeeds & { server: { doctor: DoctorNeeds; backups: BackupNeeds; keys: KeyNeeds } };
+	PeoplePageNeeds & { server: { doctor: DoctorNeeds; backups: BackupNeeds; keys: KeyNeeds & AskAgainNeeds } };
 
 /** The pages of the server: Health for everybody, the others for the instance admin. */
 export function serverPages(needs: ServerPageNeeds): Endpoint[] {
