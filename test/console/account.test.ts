@@ -12,9 +12,11 @@ errand("somebody makes a token, copies it once, and ends it", async ({ client, p
 	await page.getByRole("link", { name: "Make a token" }).click();
 	await heading(page, "New API token");
 	await page.getByLabel("Name").fill(name);
-	await page.getByLabel("read").check();
+	await page.getByLabel("read", { exact: true }).check();
 	await page.getByLabel("Only in the realm").selectOption(slug);
 	await page.getByLabel("Only the secrets of").selectOption("prod");
+	await page.getByText("Only some roles of engines").click();
+	await page.getByLabel("keyvalue:readonly").check();
 	await page.getByLabel("It ends after").selectOption("30 days");
 	await page.getByRole("button", { name: "Make the token" }).click();
 	await told("The token is made.");
@@ -27,7 +29,7 @@ errand("somebody makes a token, copies it once, and ends it", async ({ client, p
 	await page.getByRole("button", { name: "Make the token" }).waitFor();
 	assert.equal((await page.content()).includes(token), false, "a reload shows it no more");
 	await page.getByRole("link", { name: "Your account" }).click();
-	assert.match(String(await page.getByRole("row", { name }).textContent()), /one realm, prod/);
+	assert.match(String(await page.getByRole("row", { name }).textContent()), /one realm, prod, keyvalue:readonly/);
 	await page.getByRole("button", { name: `End the token ${name}` }).click();
 	await told("The token has ended");
 	assert.equal((await whoami()).status, 401);

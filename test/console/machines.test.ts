@@ -20,13 +20,15 @@ errand("somebody makes a machine with a token, and deletes it", async (desk) => 
 	await page.getByRole("link", { name: "Machines" }).click();
 	await heading(page, `Machines of ${slug}`);
 	await page.getByLabel("Name").fill("deploy");
-	await page.getByLabel("read").check();
+	await page.getByLabel("read", { exact: true }).check();
 	await page.getByLabel("Only the secrets of").selectOption("prod");
+	await page.getByText("Only some roles of engines").click();
+	await page.getByLabel("pki:server").check();
 	await page.getByLabel("Description").fill("<b>rolls out</b>");
 	await page.getByRole("button", { name: "Make the machine" }).click();
 	await told("The machine is made.");
 	await heading(page, "Machine deploy");
-	await page.getByText("It may: viewer, read; only secrets of prod. <b>rolls out</b>").waitFor();
+	await page.getByText("It may: viewer, read; only secrets of prod, pki:server. <b>rolls out</b>").waitFor();
 
 	const make = () => page.getByRole("button", { name: "Make the token" }).click();
 	await page.getByLabel("Name of a new token").fill("first");
@@ -93,6 +95,11 @@ errand("a trust in another issuer names exact claims, and one in Kubernetes a se
 	await fill("Claims", "email=ada@example.test");
 	await trust();
 	await page.getByText("the trust is too loose").waitFor();
+	await desk.open(`/realms/${slug}/machines/web/trust?type=oidc`);
+	await fill("Claims", "sub=deploy");
+	await fill("PEM certificate of the authority", "no certificate");
+	await trust();
+	await page.getByText("jwks and ca_cert exclude each other").waitFor();
 	await desk.open(`/realms/${slug}/machines/web/trust?type=oidc`);
 	await fill("Claims", "sub=deploy\nteam=shop");
 	await trust();

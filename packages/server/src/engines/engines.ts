@@ -74,11 +74,15 @@ export async function listEngines(
 		}));
 }
 
-/** Makes the function that tells whether a usable engine has a role: `type:role`, or the type alone for an engine without roles. */
+/** Lists the roles of usable engines: `type:role`, or the type alone for an engine without roles. */
+export function listRoles({ catalog }: Pick<EngineNeeds, "catalog">): string[] {
+	const usable = catalog.list().filter(({ unavailable }) => unavailable === undefined);
+	return usable.flatMap(({ type, descriptor: { default_roles } }) =>
+		default_roles.length === 0 ? [type] : default_roles.map((role) => `${type}:${role.name}`),
+	);
+}
+
+/** Makes the function that tells whether a usable engine has a role, named as in `listRoles`. */
 export function createRoleCheck(engines: Pick<EngineNeeds, "catalog">): (name: string) => boolean {
-	return (name) =>
-		engines.catalog.list().some(({ type, descriptor: { default_roles }, unavailable }) => {
-			const names = default_roles.length === 0 ? [type] : default_roles.map((role) => `${type}:${role.name}`);
-			return unavailable === undefined && names.includes(name);
-		});
+	return (name) => listRoles(engines).includes(name);
 }

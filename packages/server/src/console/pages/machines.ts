@@ -1,3 +1,4 @@
+import { type EngineNeeds, listRoles } from "../../engines/engines.ts";
 import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
 import { listMachines, type MachineNeeds, setMachine } from "../../machines/machines.ts";
@@ -7,12 +8,12 @@ import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
-import { roleOptions, scopeBoxes, scopesIn, table, time } from "./parts.ts";
+import { engineBoxes, enginesIn, roleOptions, scopeBoxes, scopesIn, table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { COLUMNS } from "./secrets.ts";
 
 /** Dependencies of the page of a realm's machines. */
-export type MachineListNeeds = MachineNeeds & AskAgainNeeds;
+export type MachineListNeeds = MachineNeeds & AskAgainNeeds & Pick<EngineNeeds, "catalog">;
 
 const PATH = /^\/console\/realms\/([^/]+)\/machines$/;
 
@@ -38,7 +39,7 @@ async function machines(needs: MachineListNeeds, { actor, params: [slug = ""], t
 	return {
 		...inRealm(slug, "Machines", may),
 		title: `Machines of ${slug}`,
-		body: html`${list}${form(slug, token)}`,
+		body: html`${list}${form(slug, token, listRoles(needs))}`,
 		commands: [
 			command`svc machine list --realm ${slug}`,
 			command`svc machine create deploy --realm ${slug} --role viewer --env prod`,
@@ -54,13 +55,14 @@ export function mayOf({ role, scopes, environment, engines }: Machine): string {
 	return only.length === 0 ? what : `${what}; only ${only.join(", ")}`;
 }
 
-function form(slug: string, token: Html): Html {
+function form(slug: string, token: Html, roles: readonly string[]): Html {
 	const options = COLUMNS.map((one) => html`<option value="${one}">${one}</option>`);
 	return html`<h2>Make a machine</h2><form method="post" action="/console/realms/${slug}/machines">${token}
 <label for="name">Name</label><input id="name" name="name" type="text" required autocomplete="off" spellcheck="false" autocapitalize="off">
 <label for="role">Role</label><select id="role" name="role">${roleOptions()}</select>
 ${scopeBoxes()}
 <label for="environment">Only the secrets of</label><select id="environment" name="environment"><option value="">any environment</option>${options}</select>
+${engineBoxes(roles)}
 <label for="description">Description</label><input id="description" name="description" type="text" autocomplete="off">
 <p><button>Make the machine</button></p></form>`;
 }
@@ -76,6 +78,7 @@ async function create(needs: MachineListNeeds, visit: Visit): Promise<Moved> {
 		role,
 		scopes: scopesIn(form),
 		environment: environment || null,
+		engines: enginesIn(form),
 		description,
 	});
 	const realm = await authorize(needs, actor, slug, { capability: "policy:manage", scope: "any" });

@@ -1,3 +1,4 @@
+import { type EngineNeeds, listRoles } from "../../engines/engines.ts";
 import { check } from "../../http/input.ts";
 import { listRealms, type RealmNeeds } from "../../realms/realms.ts";
 import { CreateToken } from "../../tokens/model.ts";
@@ -7,11 +8,11 @@ import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { scopeBoxes, scopesIn } from "./parts.ts";
+import { engineBoxes, enginesIn, scopeBoxes, scopesIn } from "./parts.ts";
 import { COLUMNS } from "./secrets.ts";
 
 /** Dependencies of the page that makes an API token. */
-export type NewTokenNeeds = TokenNeeds & RealmNeeds & AskAgainNeeds;
+export type NewTokenNeeds = TokenNeeds & RealmNeeds & AskAgainNeeds & Pick<EngineNeeds, "catalog">;
 
 /** Realms to choose from; a token for another one is made with `svc`. */
 const MAX_REALMS = 1000;
@@ -53,11 +54,12 @@ async function newToken(needs: NewTokenNeeds, visit: Visit): Promise<Page> {
 		body: form(
 			visit.token,
 			rows.map(({ slug }) => slug),
+			listRoles(needs),
 		),
 	};
 }
 
-function form(token: Html, realms: readonly string[]): Html {
+function form(token: Html, realms: readonly string[], roles: readonly string[]): Html {
 	const option = (value: string, label = value) => html`<option value="${value}">${label}</option>`;
 	return html`<p>A program with the token may do what you may, or the part of it that you choose here. A token never has more than you: when you lose a role, it does, too.</p>
 <form method="post" action="/console/account/token">${token}
@@ -65,6 +67,7 @@ function form(token: Html, realms: readonly string[]): Html {
 ${scopeBoxes()}
 <label for="realm">Only in the realm</label><select id="realm" name="realm">${[option("", "any of yours"), ...realms.map((slug) => option(slug))]}</select>
 <label for="environment">Only the secrets of</label><select id="environment" name="environment">${[option("", "any environment, and all else that you may"), ...COLUMNS.map((one) => option(one))]}</select>
+${engineBoxes(roles)}
 <label for="days">It ends after</label><select id="days" name="days">${[...DAYS.map((days) => option(String(days), `${days} days`)), option("", "never, until somebody ends it")]}</select>
 <p><button>Make the token</button></p></form>`;
 }
@@ -82,6 +85,7 @@ async function create(needs: NewTokenNeeds, visit: Visit): Promise<Moved> {
 		scopes: scopesIn(form),
 		realm: realm || null,
 		environment: environment || null,
+		engines: enginesIn(form),
 		expires_at: ends,
 	});
 	const { token } = await createToken(needs, actor, input);

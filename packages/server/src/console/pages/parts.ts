@@ -33,6 +33,23 @@ export function scopesIn(form: Fields): string {
 	return SCOPES.filter((scope) => form[scope] === "yes").join(",");
 }
 
+/** Roles of engines that a form offers; `svc` takes any. */
+const MAX_ENGINES = 64;
+
+/** Offers roles of engines to limit a token to. */
+export function engineBoxes(roles: readonly string[]): Html {
+	const boxes = roles
+		.slice(0, MAX_ENGINES)
+		.map((one, index) => html`<label><input type="checkbox" name="engine.${index}" value="${one}"> ${one}</label>`);
+	return html`<details><summary>Only some roles of engines</summary><fieldset><legend>Only these roles of engines, if you tick any</legend>${boxes}</fieldset></details>`;
+}
+
+/** Reads the roles of engines that were ticked; null for no limit. */
+export function enginesIn(form: Fields): string[] | null {
+	const ticked = Object.keys(form).filter((name) => name.startsWith("engine."));
+	return ticked.length === 0 ? null : ticked.map((name) => form[name] ?? "");
+}
+
 /** Makes a table; below 46 rem each row becomes a block, with the headings before its cells. */
 export function table(caption: string, headings: readonly string[], rows: readonly Html[]): Html {
 	const cells = headings.map((heading) => html`<th scope="col">${heading}</th>`);

@@ -57,6 +57,7 @@ async function trust(needs: TrustPageNeeds, visit: Visit): Promise<Page> {
 ${field("trust", "Name of the trust", "required", type)}${FIELDS[type]}
 ${field("issuer", "Issuer, as its JWTs name it", "required", issuer)}${field("audience", "Audience of the JWTs", "required", new URL(needs.address()).origin)}
 <label for="jwks">The issuer's keys as a JWK set, if the server cannot ask it</label><textarea id="jwks" name="jwks" rows="3" autocomplete="off" spellcheck="false"></textarea>
+<label for="ca_cert">PEM certificate of the authority that signed the issuer's own, if that is not public</label><textarea id="ca_cert" name="ca_cert" rows="3" autocomplete="off" spellcheck="false"></textarea>
 <p><button>Trust it</button></p></form>`,
 		commands: [command`svc machine trust add ${type} ${name} --realm ${slug}`],
 	};
@@ -87,14 +88,15 @@ async function create(needs: TrustPageNeeds, visit: Visit): Promise<Moved> {
 	const type = typeOf(visit);
 	const asked = await askAgain(needs, visit, address`/console/realms/${slug}/machines/${name}`);
 	if (asked !== undefined) return asked;
-	const { issuer, audience, jwks = "" } = visit.form;
+	const { issuer, audience, jwks = "", ca_cert = "" } = visit.form;
 	const place = { slug, name, trust: fieldOf(visit, "trust") };
 	const { rows } = await listTrusts(needs, visit.actor, place, { limit: ALL, cursor: undefined });
 	if (rows.some((one) => one.name === place.trust))
 		throw new AppError("conflict", "the machine has a trust of this name: remove it first, or choose another name");
 	const claims = claimsIn(type, visit.form);
 	const keys = jwks.trim() === "" ? null : keysIn(jwks);
-	await setTrust(needs, visit.actor, place, check(SetTrust, { type, issuer, audience, claims, jwks: keys }));
+	const given = { type, issuer, audience, claims, jwks: keys, ca_cert: ca_cert.trim() === "" ? null : ca_cert };
+	await setTrust(needs, visit.actor, place, check(SetTrust, given));
 	return {
 		to: address`/console/realms/${slug}/machines/${name}`,
 		message: `The machine trusts ${PLATFORMS[type][0]}.`,
