@@ -51,6 +51,8 @@ const OWN_FORMS: typeof FORMS = [
 	["/console/account/token", { name: "mine", read: "yes" }],
 	["/console/engines/totp", { action: "try", "f.allowed_realms": "*" }],
 	["/console/engines/totp/remove", {}],
+	["/console/providers/corp?type=ldap", { action: "try", "f.url": "ldaps://a.test", "f.user_base_dn": "dc=test" }],
+	["/console/providers/corp/remove", {}],
 	["/console/account/identities", { id: "00000000-0000-4000-8000-000000000000", current_password: PASSWORD }],
 ];
 

@@ -55,7 +55,7 @@ test("Health draws what the server answered, and has the same numbers as a table
 	assert.match(await read("/console"), /Health of this server/);
 });
 
-const FOR_ADMINS = ["doctor", "engines", "backups", "keys", "limits", "people"];
+const FOR_ADMINS = ["doctor", "engines", "backups", "keys", "limits", "people", "providers"];
 
 /** Sends a form of a page of the server. */
 async function send(page: string, form: Record<string, string>, who = admin): Promise<[status: number, text: string]> {
@@ -78,6 +78,9 @@ test("only the instance admin is offered the pages of the server, and can use th
 		["keys", { purpose: "record", sure: "yes" }],
 		["engines/totp", { action: "try" }],
 		["engines/totp/remove", {}],
+		["providers/corp?type=ldap", { action: "try" }],
+		["providers/corp", { action: "test" }],
+		["providers/corp/remove", {}],
 		["people", { action: "promote", user_id: eve.id }],
 		["people", { action: "reset", user_id: root.id }],
 		["people", { action: "disable", user_id: root.id }],

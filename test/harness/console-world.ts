@@ -57,7 +57,7 @@ export const PAGES: readonly ListedPage[] = [
 		prepare: (page) => page.getByText("The same as a table").click(),
 	},
 	{ name: "confirm", path: () => "/console/confirm?target=/console/account", heading: () => "Is it you?" },
-	...["Doctor", "Engines", "Backups", "Keys", "Limits"].map((title) => {
+	...["Doctor", "Engines", "Backups", "Keys", "Limits", "Providers"].map((title) => {
 		const name = title.toLowerCase();
 		return { name, path: () => `/console/${name}`, heading: () => title };
 	}),
@@ -66,6 +66,17 @@ export const PAGES: readonly ListedPage[] = [
 		name: "engine-remove",
 		path: () => "/console/engines/memo-1/remove",
 		heading: () => "Remove the configuration of memo-1?",
+	},
+	{ name: "provider", path: () => "/console/providers/corp", heading: () => "Provider corp" },
+	{
+		name: "provider-new",
+		path: () => "/console/provider?name=idp&type=saml",
+		heading: () => "Provider idp",
+	},
+	{
+		name: "provider-remove",
+		path: () => "/console/providers/tree/remove",
+		heading: () => "Remove the provider tree?",
 	},
 	{
 		name: "people",

@@ -10,6 +10,7 @@ const FOR_ADMINS: readonly Link[] = [
 	["Keys", address`/console/keys`],
 	["Limits", address`/console/limits`],
 	["People", address`/console/people`],
+	["Providers", address`/console/providers`],
 ];
 
 /** Makes what the pages of the server share. @param current the title of the tab */

@@ -11,11 +11,14 @@ import { type HealthPageNeeds, healthPage } from "./health.ts";
 import { keysPage } from "./keys.ts";
 import { type LimitPageNeeds, limitsPage } from "./limits.ts";
 import { type PeoplePageNeeds, peoplePage } from "./people.ts";
+import { type ProviderPageNeeds, providerPage } from "./provider.ts";
+import { providersPage } from "./providers.ts";
 
 /** Dependencies of the pages of the server. */
 export type ServerPageNeeds = HealthPageNeeds &
 	LimitPageNeeds &
 	EnginePageNeeds &
+	ProviderPageNeeds &
 	PeoplePageNeeds & { server: { doctor: DoctorNeeds; backups: BackupNeeds; keys: KeyNeeds & AskAgainNeeds } };
 
 /** The pages of the server: Health for everybody, the others for the instance admin. */
@@ -23,5 +26,6 @@ export function serverPages(needs: ServerPageNeeds): Endpoint[] {
 	const { doctor, backups, keys } = needs.server;
 	const ofAdmin = [...doctorPage(doctor), ...backupsPage(backups), ...keysPage(keys)];
 	const ofEngines = [...enginesPage(needs), ...enginePage(needs)];
-	return [...healthPage(needs), ...ofAdmin, ...ofEngines, ...limitsPage(needs), ...peoplePage(needs)];
+	const ofProviders = [...providersPage(needs), ...providerPage(needs)];
+	return [...healthPage(needs), ...ofAdmin, ...ofEngines, ...ofProviders, ...limitsPage(needs), ...peoplePage(needs)];
 }
