@@ -52,8 +52,8 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
 		{ from: /^store\/row-names\.ts$/, may: /^store\/row-kinds\.ts$|^crypto\/row-macs\.ts$/ },
 		{
-			from: /^store\/(chain|lease-states|refusal|row-ledger|tip-text)\.ts$/,
-			may: /^store\/(chain|row-ledger|row-names|row-kinds)\.ts$|^crypto\/row-macs\.ts$|^(audit\/(chain|model)|leases\/model|policy\/decide)\.ts$/,
+			from: /^store\/(lease-states|row-ledger)\.ts$/,
+			may: /^store\/(row-names|row-kinds)\.ts$|^(crypto\/row-macs|audit\/chain|leases\/model)\.ts$/,
 		},
 		// Decisions within a transaction use the nouns' own rules.
 		{

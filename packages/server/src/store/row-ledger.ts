@@ -1,6 +1,7 @@
+import type { ChainEnd } from "../audit/chain.ts";
 import { type RowMacs, type RowValue, valuesIn } from "../crypto/row-macs.ts";
 import { coveredColumns, ROW_KINDS, type RowSum, type RowTable } from "./row-kinds.ts";
-import { NAMED_TABLES, naming } from "./row-names.ts";
+import { fingerprintOf, NAMED_TABLES, naming, writeNamed } from "./row-names.ts";
 
 /** Sums of the terms of all rows with a MAC of one key, modulo 2^256. */
 export type RowSums = Readonly<Record<RowSum, bigint>>;
@@ -17,8 +18,8 @@ export interface RowState {
 
 export const NO_SUMS: RowSums = { access: 0n, content: 0n };
 
-/** Receives each change of a row that the log names: its name, and its MAC unless it has ended. */
-export type OnChange = (name: string, mac: Buffer | undefined) => void;
+/** Receives each change of a row that the log names: its name, and the row as events name it. */
+export type OnChange = (name: string, written: string) => void;
 
 /** The rows' MACs in a connection's transactions. A row's text is the JSON that its MAC covers. */
 export interface RowLedger {
@@ -84,12 +85,11 @@ export function createRowLedger(macs: () => RowMacs, start: RowState, onChange: 
 function telling(onChange: OnChange) {
 	const names = new Map(NAMED_TABLES.map((table) => [table, naming(table)]));
 	return (table: RowTable, text: string, mac: Buffer | undefined) => {
-		const name = names.get(table);
-		if (name !== undefined) onChange(name(valuesIn(text)), mac);
+		const name = names.get(table)?.(valuesIn(text));
+		if (name !== undefined) onChange(name, writeNamed({ name, fingerprint: mac && fingerprintOf(mac) }));
 	};
 }
 
-/** Adds a term to the sums of a key. */
 function addTerm(sums: KeySums, key: string, sum: RowSum, term: bigint): KeySums {
 	const before = sums.get(key) ?? NO_SUMS;
 	return new Map(sums).set(key, { ...before, [sum]: BigInt.asUintN(256, before[sum] + term) });
@@ -102,4 +102,54 @@ function keyIn(table: RowTable, text: string): string | undefined {
 	const at = (column: string) => values[coveredColumns("keyring").indexOf(column)];
 	const id = at("id");
 	return at("purpose") === "rows" && at("state") === "active" && Buffer.isBuffer(id) ? id.toString("hex") : undefined;
+}
+
+/** End of the log and state of the rows, as one transaction left them. */
+export interface Tip extends ChainEnd {
+	rows: RowState;
+}
+
+type SumTexts = Record<RowSum, string>;
+
+/** A tip as text: the sums of the key that seals it, and those of each former key that are not zero. */
+interface TipText extends SumTexts {
+	seq: number;
+	hash: string;
+	former?: Record<string, SumTexts>;
+}
+
+/** Seals a tip with the active key for rows. */
+export function sealTip(tip: Tip, macs: RowMacs): Buffer {
+	return macs.seal(textOf(tip), tip.rows.active);
+}
+
+/** Opens a tip; undefined when it was altered. */
+export function openTipBox(box: Buffer, macs: RowMacs): Tip | undefined {
+	const opened = macs.open(box);
+	if (opened === undefined) return undefined;
+	const { seq, hash, former = {}, ...own } = JSON.parse(opened.text) as TipText;
+	const sums = Object.entries({ ...former, [opened.key]: own }).map(([key, texts]) => [key, sumsIn(texts)] as const);
+	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums) } };
+}
+
+/** Compares the sums of every key, also of one that is in the keyring no more: what its rows left behind is not zero when one was put back or taken away. */
+export function isSameSum(one: KeySums, other: KeySums, sum: RowSum): boolean {
+	return [...one.keys(), ...other.keys()].every(
+		(key) => (one.get(key) ?? NO_SUMS)[sum] === (other.get(key) ?? NO_SUMS)[sum],
+	);
+}
+
+function textOf({ seq, hash, rows: { active, sums } }: Tip): string {
+	const former = [...sums].filter(([key, { access, content }]) => key !== active && (access !== 0n || content !== 0n));
+	const text: TipText = { seq, hash: hash.toString("hex"), ...textsOf(sums.get(active)) };
+	if (former.length > 0) text.former = Object.fromEntries(former.map(([key, own]) => [key, textsOf(own)]));
+	return JSON.stringify(text);
+}
+
+function sumsIn({ access, content }: SumTexts): RowSums {
+	return { access: BigInt(`0x${access}`), content: BigInt(`0x${content}`) };
+}
+
+function textsOf({ access, content }: RowSums = NO_SUMS): SumTexts {
+	return { access: access.toString(16), content: content.toString(16) };
 }

@@ -6,8 +6,7 @@ import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../store
 import { migrate } from "../store/sqlite/migrate.ts";
 import { openWriter } from "../store/sqlite/open.ts";
 import { believed, guardReads } from "../store/sqlite/row-guard.ts";
-import { findMisfits, keepTip, type TipKeeper } from "../store/sqlite/tip.ts";
-import { openChain } from "../store/sqlite/writes/audit.ts";
+import { findMisfits, keepTip, openChain, type TipKeeper } from "../store/sqlite/tip.ts";
 import { makeFolder } from "./store.ts";
 import { createTestSystem } from "./system.ts";
 

@@ -14,8 +14,7 @@ import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { openReader, openWriter } from "./open.ts";
 import { blessAll } from "./row-guard.ts";
-import { findMisfits, keepTip } from "./tip.ts";
-import { openChain } from "./writes/audit.ts";
+import { findMisfits, keepTip, openChain } from "./tip.ts";
 import { INSERT_KEY } from "./writes/keys.ts";
 
 /** Name of the file that says that the server believed a data directory's database: it was adopted, or had MACs from its first row on. */

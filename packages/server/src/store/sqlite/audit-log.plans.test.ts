@@ -7,7 +7,7 @@ import { anEvent, MADE_AT } from "../../testing/rows.ts";
 import { auditLog } from "./audit-log.ts";
 import { migrate } from "./migrate.ts";
 import { guardReads, noKeys } from "./row-guard.ts";
-import { openChain } from "./writes/audit.ts";
+import { openChain } from "./tip.ts";
 import { keySetWrites } from "./writes/key-sets.ts";
 
 const ran: string[] = [];

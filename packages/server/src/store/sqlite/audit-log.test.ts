@@ -7,7 +7,7 @@ import { anEvent, MADE_AT } from "../../testing/rows.ts";
 import { makeFolder } from "../../testing/store.ts";
 import { auditLog } from "./audit-log.ts";
 import { migrate } from "./migrate.ts";
-import { openChain } from "./writes/audit.ts";
+import { openChain } from "./tip.ts";
 import { keySetWrites } from "./writes/key-sets.ts";
 
 test("a bulk read of new keys during a verification does not make the log look altered", async (t) => {

@@ -10,9 +10,8 @@ import { writeEvent } from "./event-line.ts";
 import { StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { openReader, openWriter } from "./open.ts";
-import { keepLog } from "./tip.ts";
+import { keepLog, openChain } from "./tip.ts";
 import { allWrites, type Writes } from "./writes/all.ts";
-import { openChain } from "./writes/audit.ts";
 
 /** Sets up the writer thread's parts on this thread, with one account and one realm; the operations of `broken` fail. */
 async function setUp(t: TestContext) {

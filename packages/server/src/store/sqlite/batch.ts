@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
+import type { Chain } from "../../audit/chain.ts";
 import { AppError, type ErrorCode } from "../../errors.ts";
-import type { Chain } from "../chain.ts";
-import { type MadeEvent, madeEventIn, refuseEvent } from "../refusal.ts";
+import { type MadeEvent, madeEventIn, refuseEvent } from "../../policy/decide.ts";
 import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
 import type { TipKeeper } from "./tip.ts";

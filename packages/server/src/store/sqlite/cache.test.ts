@@ -8,8 +8,8 @@ import { createAnswerCache } from "../cache.ts";
 import type { Operations } from "../store.ts";
 import { migrate } from "./migrate.ts";
 import { openWriter } from "./open.ts";
+import { openChain } from "./tip.ts";
 import { allWrites } from "./writes/all.ts";
-import { openChain } from "./writes/audit.ts";
 
 /** A cache over nouns that record their questions, and give the answers set by the test. */
 function setUp() {

@@ -1,5 +1,5 @@
+import type { EventText } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
-import type { EventText } from "../chain.ts";
 
 const SEPARATOR = "\t";
 

@@ -20,9 +20,9 @@ import { resetReads } from "./reads/resets.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
+import { openChain } from "./tip.ts";
 import { tokenLines } from "./token-lines.ts";
 import { allWrites } from "./writes/all.ts";
-import { openChain } from "./writes/audit.ts";
 
 /** Statements that were run, as drizzle passed them and as SQLite saw them. */
 const asked: [sql: string, params: unknown[]][] = [];

@@ -5,8 +5,7 @@ import type { Restore } from "../../backups/model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { syncDirectory } from "../../durable-file.ts";
 import { system } from "../../system.ts";
-import { continueTip } from "./tip.ts";
-import { openChain } from "./writes/audit.ts";
+import { continueTip, openChain } from "./tip.ts";
 
 /** Name of the database that will replace the current one, while it is prepared. */
 const DRAFT = "svc.db.restoring";

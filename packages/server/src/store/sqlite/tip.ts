@@ -1,13 +1,23 @@
 import type { Database } from "better-sqlite3";
-import { GENESIS } from "../../audit/chain.ts";
+import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/chain.ts";
 import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
-import type { Chain } from "../chain.ts";
 import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
-import type { RowState } from "../row-ledger.ts";
-import { isSameSum, openTipBox, sealTip, type Tip } from "../tip-text.ts";
+import { isSameSum, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
 import { guardWrites, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
+
+/** Opens the chain at the newest event. */
+export function openChain(db: Database): Chain {
+	const newest = db.prepare("SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1");
+	const insert = db.prepare(
+		"INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	);
+	const end = (newest.get() as ChainEnd | undefined) ?? { seq: 0, hash: GENESIS };
+	return createChain(end, ({ seq, timestamp, type, actor, realm_id, realm, data, hash }) => {
+		insert.run(seq, timestamp, type, actor, realm_id, realm, data, hash);
+	});
+}
 
 function readTip(db: Database, macs: RowMacs): Tip | undefined {
 	const box = db.prepare("SELECT sealed FROM main.tip").pluck().get() as Buffer | undefined;

@@ -7,10 +7,9 @@ import { codeOf, StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { openWriter } from "./open.ts";
 import { guardReads, noKeys } from "./row-guard.ts";
-import { keepLog, openTip } from "./tip.ts";
+import { keepLog, openChain, openTip } from "./tip.ts";
 import { createWalCheckpointer } from "./wal-checkpointer.ts";
 import { allWrites } from "./writes/all.ts";
-import { openChain } from "./writes/audit.ts";
 
 /** The database that the thread opens. */
 export interface WriterInput {

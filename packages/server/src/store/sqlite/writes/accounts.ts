@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { decideRegistration, decideStanding } from "../../../accounts/decide.ts";
 import type { Account, Standing } from "../../../accounts/model.ts";
-import type { Append } from "../../chain.ts";
+import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
 import { hadAccounts } from "../had-accounts.ts";
 import { believed } from "../row-guard.ts";

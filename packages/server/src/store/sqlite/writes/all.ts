@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { Append } from "../../chain.ts";
+import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
 import { accountWrites } from "./accounts.ts";
 import { auditWrites } from "./audit.ts";

@@ -1,20 +1,7 @@
 import type { Database } from "better-sqlite3";
-import { GENESIS } from "../../../audit/chain.ts";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent, Checkpoint } from "../../../audit/model.ts";
-import { type Append, type Chain, type ChainEnd, createChain } from "../../chain.ts";
 import { keySetWrites } from "./key-sets.ts";
-
-/** Opens the chain at the newest event. */
-export function openChain(db: Database): Chain {
-	const newest = db.prepare("SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1");
-	const insert = db.prepare(
-		"INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-	);
-	const end = (newest.get() as ChainEnd | undefined) ?? { seq: 0, hash: GENESIS };
-	return createChain(end, ({ seq, timestamp, type, actor, realm_id, realm, data, hash }) => {
-		insert.run(seq, timestamp, type, actor, realm_id, realm, data, hash);
-	});
-}
 
 /** Operations on the log itself, other than appending an operation's own event. */
 export function auditWrites(db: Database, append: Append) {

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { EngineConfigRow } from "../../../engines/model.ts";
-import type { Append } from "../../chain.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 /**

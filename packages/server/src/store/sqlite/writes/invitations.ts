@@ -1,9 +1,9 @@
 import type { Database } from "better-sqlite3";
 import type { LeftOutRole, UsedInvitation } from "../../../accounts/model.ts";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideInvitation, decideInvitedRole, isUsable } from "../../../invitations/decide.ts";
 import type { Role } from "../../../policy/model.ts";
-import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { currentAccess } from "./current-access.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import type { KeyPart, KeySet } from "../../../audit/key-parts.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
-import type { Append } from "../../chain.ts";
 
 /** Operations on the names that events of bulk reads refer to. What is stored already stays as it is. */
 export function keySetWrites(db: Database, append: Append) {

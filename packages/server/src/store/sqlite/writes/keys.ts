@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { KeyRow } from "../../../crypto/keyring-model.ts";
-import type { Append } from "../../chain.ts";
 import { createRenewal } from "./row-renewal.ts";
 
 /** Name of the master key's fingerprint in `meta`. */

@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { type BeginningFacts, decideActivation, decideBeginning, type LeaseLimits } from "../../../leases/decide.ts";
 import {
@@ -12,7 +13,6 @@ import {
 	type Transition,
 } from "../../../leases/model.ts";
 import { refuseMaker } from "../../../policy/decide.ts";
-import type { Append } from "../../chain.ts";
 import { from, isIn, to } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
 import { believed, fits } from "../row-guard.ts";

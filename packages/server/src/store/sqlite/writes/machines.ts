@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import { decideMachine, decideMachineToken, type HeldMachineTokens } from "../../../machines/decide.ts";
 import type { Machine, MachineToken } from "../../../machines/model.ts";
 import { rowAltered } from "../../answers.ts";
-import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { fits } from "../row-guard.ts";
 import { notExpiredAt } from "../token-lines.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import { decideBinding } from "../../../policy/decide.ts";
-import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { fits } from "../row-guard.ts";
 import { LIVE_REALM } from "./live-realm.ts";

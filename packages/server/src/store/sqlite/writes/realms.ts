@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
-import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { emptying, ending } from "./emptying.ts";

@@ -1,9 +1,9 @@
 import type { Database } from "better-sqlite3";
 import type { Account } from "../../../accounts/model.ts";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideRecovery, decideReset, MAX_TOLD_REALMS } from "../../../resets/decide.ts";
 import type { ResetCode } from "../../../resets/model.ts";
-import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { knownSourceWrites } from "./known-sources.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
-import type { Append } from "../../chain.ts";
 
 /** Operation on the report that a restore left. */
 export function restoreWrites(db: Database, append: Append) {

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Revocation, Revoked } from "../../../revocation/model.ts";
-import type { Append } from "../../chain.ts";
 import { END_INVITATIONS } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { leaseRevoker } from "./leases.ts";

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent, EventData } from "../../../audit/model.ts";
 import type { Giving, Room } from "../../../secrets/decide.ts";
 import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
-import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { deletedSecrets, doomedSecrets } from "./deleted-secrets.ts";
 import { roomOf } from "./room.ts";

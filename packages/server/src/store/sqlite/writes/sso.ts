@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { isProofOf } from "../../../accounts/decide.ts";
 import type { Account, OwnerProof } from "../../../accounts/model.ts";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Role } from "../../../policy/model.ts";
 import {
@@ -15,7 +16,6 @@ import {
 	type RoleChange,
 } from "../../../sso/decide.ts";
 import type { IdentityKey, OneTime, SsoLogin } from "../../../sso/model.ts";
-import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { INSERT_ACCOUNT } from "./accounts.ts";

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideToken, type HeldTokens } from "../../../tokens/decide.ts";
 import type { ApiToken, TokenEnd } from "../../../tokens/model.ts";
-import type { Append } from "../../chain.ts";
 import { LINE, notExpiredAt } from "../token-lines.ts";
 
 /** Maximum number of tokens forgotten in one transaction. */

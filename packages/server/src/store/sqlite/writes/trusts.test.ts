@@ -15,8 +15,8 @@ import {
 import { believeAll, makeFolder } from "../../../testing/store.ts";
 import { MAX_USED } from "../../../trusts/model.ts";
 import { migrate } from "../migrate.ts";
+import { openChain } from "../tip.ts";
 import { allWrites } from "./all.ts";
-import { openChain } from "./audit.ts";
 
 const db = new Database(join(await makeFolder({ after }), "svc.db"));
 after(() => void db.close());

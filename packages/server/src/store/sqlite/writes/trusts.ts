@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import { decideGift, decideTrust } from "../../../trusts/decide.ts";
 import type { Trust } from "../../../trusts/model.ts";
-import type { Append } from "../../chain.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { LIVE_REALM } from "./live-realm.ts";
