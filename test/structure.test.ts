@@ -57,7 +57,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		// Decisions within a transaction use the nouns' own rules.
 		{
-			from: /^store\/sqlite\//,
+			from: /^store\/(sqlite|postgres)\//,
 			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|key-parts|granting-types|rights|machine-rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
 		},
 		{ from: /^policy\//, may: /^(policy\/|http\/route\.ts$)|\/model\.ts$/ },
@@ -137,6 +137,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^drizzle-orm/, only: /^packages\/server\/src\/store\/sqlite\// },
 	{ package: /^better-sqlite3/, only: /^packages\/server\/src\/store\/sqlite\/|^test\/|^scripts\// },
+	{ package: /^pg$/, only: /^packages\/server\/src\/store\/postgres\// },
 	{ package: /^(hono|@hono\/)/, only: /^packages\/server\/src\/http\// },
 	{
 		package: /^jose/,

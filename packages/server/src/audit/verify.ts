@@ -1,9 +1,46 @@
 import { eventHash, GENESIS } from "./chain.ts";
 import type { Anchor, ChainReport, StoredEvent } from "./model.ts";
 
+/** Recomputes a chain, one event after another. */
+export interface Verification {
+	/**
+	 * Takes the next event.
+	 * @param isNamed false if the keys that it refers to are not those that it named
+	 * @returns false when it is not what was hashed: no event after it counts
+	 */
+	take(event: StoredEvent, isNamed?: boolean): boolean;
+	/** Says how the chain compares with the anchors, after its last event. */
+	report(): ChainReport;
+}
+
 /**
- * Recomputes the chain from its first event: numbers without gaps, every hash from its fields and the one before, and every anchor
- * at its event. An anchor before the first event never matches.
+ * Begins to recompute a chain: numbers without gaps, every hash from its fields and the one before, and every anchor at its event. An anchor before the
+ * first event never matches.
+ */
+export function beginVerification(anchors: readonly Anchor[]): Verification {
+	const expected = Map.groupBy(anchors, (anchor) => anchor.seq);
+	let last: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
+	let isAltered = false;
+	return {
+		take(event, isNamed = true) {
+			const seq = last.seq + 1;
+			const hash = eventHash(last.hash, { ...event, seq });
+			const isAnchored = (expected.get(seq) ?? []).every((anchor) => hash.equals(anchor.hash));
+			isAltered ||= event.seq !== seq || !hash.equals(event.hash) || !isAnchored || !isNamed;
+			if (!isAltered) last = { seq, hash };
+			return !isAltered;
+		},
+		report() {
+			if (isAltered) return { status: "altered", events: last.seq, seq: last.seq + 1, last };
+			const isBeyond = anchors.some((anchor) => anchor.seq > last.seq);
+			if (isBeyond) return { status: "truncated", events: last.seq, seq: last.seq + 1, last };
+			return { status: "intact", events: last.seq, seq: undefined, last };
+		},
+	};
+}
+
+/**
+ * Recomputes the chain from its first event.
  * @param events in order of the chain
  * @param isNamed tells whether the keys that an event refers to are those that it named
  */
@@ -12,20 +49,9 @@ export function verifyChain(
 	anchors: readonly Anchor[],
 	isNamed: (event: StoredEvent) => boolean = () => true,
 ): ChainReport {
-	const expected = Map.groupBy(anchors, (anchor) => anchor.seq);
-	let last: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
-	for (const event of events) {
-		const seq = last.seq + 1;
-		const hash = eventHash(last.hash, { ...event, seq });
-		const isAnchored = (expected.get(seq) ?? []).every((anchor) => hash.equals(anchor.hash));
-		if (event.seq !== seq || !hash.equals(event.hash) || !isAnchored || !isNamed(event)) {
-			return { status: "altered", events: last.seq, seq, last };
-		}
-		last = { seq, hash };
-	}
-	const beyond = anchors.map((anchor) => anchor.seq).filter((seq) => seq > last.seq);
-	if (beyond.length > 0) return { status: "truncated", events: last.seq, seq: last.seq + 1, last };
-	return { status: "intact", events: last.seq, seq: undefined, last };
+	const verification = beginVerification(anchors);
+	for (const event of events) if (!verification.take(event, isNamed(event))) break;
+	return verification.report();
 }
 
 /** Finds the set of keys that an event refers to. */

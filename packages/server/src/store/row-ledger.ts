@@ -90,7 +90,8 @@ function telling(onChange: OnChange) {
 	};
 }
 
-function addTerm(sums: KeySums, key: string, sum: RowSum, term: bigint): KeySums {
+/** Adds a term to the sums of a key. */
+export function addTerm(sums: KeySums, key: string, sum: RowSum, term: bigint): KeySums {
 	const before = sums.get(key) ?? NO_SUMS;
 	return new Map(sums).set(key, { ...before, [sum]: BigInt.asUintN(256, before[sum] + term) });
 }

@@ -34,7 +34,7 @@ import { tokenContract } from "./tokens.ts";
 import { trustContract } from "./trusts.ts";
 
 /** Promises of the port, by subject: each is a set of tests. */
-const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
+const PROMISES = {
 	accounts: accountContract,
 	audit: auditContract,
 	"audit keys": auditKeyContract,
@@ -67,10 +67,18 @@ const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	standing: standingContract,
 	tokens: tokenContract,
 	trusts: trustContract,
-};
+} satisfies Record<string, (openStore: OpenStore) => Promise<void>>;
 
-/** Tests whether an adapter keeps all promises of the port, and whether these say something about every operation. Design: §14 */
-export function testContract(openStore: OpenStore): void {
+/** A subject of the contract. */
+export type Subject = keyof typeof PROMISES;
+
+const SUBJECTS = Object.keys(PROMISES) as Subject[];
+
+/**
+ * Tests whether an adapter keeps all promises of the port, and whether these say something about every operation. Design: §14
+ * @param subjects those that the adapter has so far: the others are skipped, by name
+ */
+export function testContract(openStore: OpenStore, subjects: readonly Subject[] = SUBJECTS): void {
 	const untried = new Set<string>();
 	fromDeclarations((noun, verb) => untried.add(`${noun}.${verb}`));
 
@@ -86,7 +94,10 @@ export function testContract(openStore: OpenStore): void {
 	}
 
 	// In suites, because node:test may clean up behind a file's tests while the file still awaits the next store.
-	for (const [subject, promise] of Object.entries(PROMISES))
-		describe(subject, () => promise(async (cleanup) => watched(await openStore(cleanup))));
-	test("every operation of the port is tried", () => assert.deepEqual([...untried], []));
+	for (const subject of SUBJECTS) {
+		const skip = !subjects.includes(subject) && "the adapter does not have it yet";
+		describe(subject, { skip }, () => PROMISES[subject](async (cleanup) => watched(await openStore(cleanup))));
+	}
+	const skip = subjects.length < SUBJECTS.length && "the adapter does not have all subjects yet";
+	test("every operation of the port is tried", { skip }, () => assert.deepEqual([...untried], []));
 }

@@ -1,0 +1,101 @@
+import type { AuditEvent } from "../../audit/model.ts";
+import { untilNothing } from "../in-parts.ts";
+import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
+import type { Connection } from "./connection.ts";
+import type { Change, Late, Macs, Snapshot } from "./database.ts";
+import type { Lane, LaneName } from "./lanes.ts";
+import { accountReads } from "./reads/accounts.ts";
+import { auditReads } from "./reads/audit.ts";
+import { invitationReads } from "./reads/invitations.ts";
+import { keyReads } from "./reads/keys.ts";
+import { machineReads } from "./reads/machines.ts";
+import { policyReads } from "./reads/policy.ts";
+import { realmReads } from "./reads/realms.ts";
+import { resetReads } from "./reads/resets.ts";
+import { tokenReads } from "./reads/tokens.ts";
+import { trustReads } from "./reads/trusts.ts";
+import { createRows } from "./rows.ts";
+import type { Writer } from "./writer.ts";
+import { accountWrites } from "./writes/accounts.ts";
+import { auditWrites } from "./writes/audit.ts";
+import { invitationWrites } from "./writes/invitations.ts";
+import { machineWrites } from "./writes/machines.ts";
+import { policyWrites } from "./writes/policy.ts";
+import { realmWrites } from "./writes/realms.ts";
+import { resetWrites } from "./writes/resets.ts";
+import { tokenWrites } from "./writes/tokens.ts";
+import { trustWrites } from "./writes/trusts.ts";
+
+/** Where operations run. */
+interface Ways {
+	lanes: Record<LaneName, Lane>;
+	writer: Writer;
+	change: Change;
+	macs: Macs;
+}
+
+const READ_ALL: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"]);
+
+type Run = (...args: unknown[]) => Promise<unknown>;
+type Runs = Record<string, Record<string, Run>>;
+
+/** Makes every operation of the port. One that is not written yet rejects. */
+export function createAdapter({ lanes, writer, change, macs }: Ways): Operations {
+	const writes = writesOf(change) as unknown as Runs;
+	const reads = new WeakMap<Connection, Runs>();
+	const readsFor = (connection: Connection): Runs => {
+		const known =
+			reads.get(connection) ?? (readsOf({ ...createRows(connection, macs), sql: connection }) as unknown as Runs);
+		reads.set(connection, known);
+		return known;
+	};
+	return fromDeclarations((noun, verb, declared) => {
+		const name = `${noun}.${verb}`;
+		if (declared.kind === "append") return (event: AuditEvent) => writer.append(event);
+		if (declared.kind === "write") {
+			const operation = writes[noun]?.[verb] ?? notYet(name);
+			const run: Run = (...args) => writer.run(operation, args);
+			return declared.inParts ? untilNothing(run) : run;
+		}
+		const long = READ_ALL.has(name) ? lanes.everything : lanes.long;
+		const lane = declared.kind === "read" ? lanes.requests : long;
+		return (...args: unknown[]) =>
+			lane.ask((connection) => (readsFor(connection)[noun]?.[verb] ?? notYet(name))(...args));
+	});
+}
+
+function notYet(name: string): Run {
+	return () => Promise.reject(new Error(`PostgreSQL does not have ${name} yet`));
+}
+
+/** The nouns that are written, some of them in part. */
+type Some<Nouns> = { [Noun in keyof Nouns]?: Partial<Late<Nouns[Noun]>> };
+
+function readsOf(db: Snapshot): Some<Implementations<"read"> & Implementations<"scan">> {
+	return {
+		accounts: accountReads(db),
+		audit: auditReads(db),
+		invitations: invitationReads(db),
+		keys: keyReads(db),
+		machines: machineReads(db),
+		policy: policyReads(db),
+		realms: realmReads(db),
+		resets: resetReads(db),
+		tokens: tokenReads(db),
+		trusts: trustReads(db),
+	};
+}
+
+function writesOf(db: Change): Some<Implementations<"write">> {
+	return {
+		accounts: accountWrites(db),
+		audit: auditWrites(db),
+		invitations: invitationWrites(db),
+		machines: machineWrites(db),
+		policy: policyWrites(db),
+		realms: realmWrites(db),
+		resets: resetWrites(db),
+		tokens: tokenWrites(db),
+		trusts: trustWrites(db),
+	};
+}

@@ -1,0 +1,35 @@
+import { after, test } from "node:test";
+import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
+import type { Cleanup } from "../../testing/store.ts";
+import { type Subject, testContract } from "../contract/contract.ts";
+import type { OpenedStore } from "../contract/open-store.ts";
+import { openPostgresTestStore } from "./testing.ts";
+
+/** Subjects of the contract whose promises the adapter keeps so far. */
+const READY: Subject[] = [
+	...([
+		"accounts",
+		"changed realms",
+		"holdings",
+		"invitation use",
+		"invitations",
+		"policy",
+		"recovery",
+		"resets",
+	] as const),
+	...(["standing", "tokens", "trusts"] as const),
+];
+
+const REFUSALS = { check: /23514/, unique: /23505/, reference: /23503/ };
+
+/* Tests the PostgreSQL adapter against the port's promises. */
+async function open(server: Postgres, cleanup: Cleanup, used?: string): Promise<OpenedStore> {
+	const { store, database } = await openPostgresTestStore(cleanup, server, used);
+	return { store, refusals: REFUSALS, reopen: () => open(server, cleanup, database) };
+}
+
+if (skipWithoutPostgres === false) {
+	const server = await startPostgres();
+	after(() => server.stop());
+	testContract((cleanup) => open(server, cleanup), READY);
+} else test("the contract", { skip: skipWithoutPostgres }, () => undefined);

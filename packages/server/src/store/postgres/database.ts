@@ -1,0 +1,25 @@
+import type { Append } from "../../audit/chain.ts";
+import type { RowMacs } from "../../crypto/row-macs.ts";
+import type { Sql } from "./connection.ts";
+import type { RowChanges, Rows } from "./rows.ts";
+
+/** The state of the database that a question reads, in one transaction. */
+export interface Snapshot extends Rows {
+	sql: Sql;
+}
+
+/** The state of the database that a change reads and writes, in one transaction and alone. */
+export interface Change extends RowChanges {
+	sql: Sql;
+	append: Append;
+}
+
+/** Gives the keys of rows. @throws Error while there are none */
+export type Macs = () => RowMacs;
+
+/** Operations as PostgreSQL runs them. */
+export type Late<Verbs> = {
+	[Verb in keyof Verbs]: Verbs[Verb] extends (...args: infer Args) => infer Result
+		? (...args: Args) => Promise<Result>
+		: never;
+};

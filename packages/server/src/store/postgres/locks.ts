@@ -1,0 +1,8 @@
+/** First of the two numbers that advisory locks of svc have: other programs may have locks in the same database. "svc" in ASCII. */
+const SVC = 0x73_76_63;
+
+/**
+ * Waits until nobody else changes the database, and lets nobody change it until the transaction ends. A statement of its own: what a statement sees is
+ * settled when it begins, so one that waited for the lock would not see what its last holder wrote.
+ */
+export const CHANGES_LOCK = `SELECT pg_advisory_xact_lock(${SVC}, 1)`;

@@ -1,0 +1,68 @@
+import { type ChainEnd, GENESIS } from "../../audit/chain.ts";
+import type { Misfits } from "../../backups/model.ts";
+import type { RowMacs } from "../../crypto/row-macs.ts";
+import { coveredColumns, ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
+import { addTerm, isSameSum, type KeySums, openTipBox } from "../row-ledger.ts";
+import type { Sql } from "./connection.ts";
+import { textOf } from "./rows.ts";
+
+const TABLES = Object.keys(ROW_KINDS) as RowTable[];
+
+/** Tells whether nothing was ever stored: no key, no event, no tip. */
+export async function isNew(sql: Sql): Promise<boolean> {
+	const any = "SELECT 1 FROM keyring UNION ALL SELECT 1 FROM audit_event UNION ALL SELECT 1 FROM tip LIMIT 1";
+	return (await sql.rows(any)).length === 0;
+}
+
+/**
+ * Compares the rows and the log with the tip that the last change left, in the state that the transaction reads.
+ * @param which sums to compare: each reads every row of its kinds
+ */
+export async function findMisfits(sql: Sql, macs: RowMacs, which: readonly RowSum[]): Promise<Misfits> {
+	const [newest] = await sql.rows<{ sealed: Buffer }>("SELECT sealed FROM tip ORDER BY id DESC LIMIT 1");
+	const tip = newest && openTipBox(newest.sealed, macs);
+	if (tip === undefined) return { access: ["the tip"], content: [] };
+	const { sums, unfit } = await sumUp(sql, macs, which);
+	const found = (sum: RowSum) => [
+		...(which.includes(sum) && !isSameSum(sums, tip.rows.sums, sum) ? [`the sum of ${sum} rows`] : []),
+		...[...unfit].filter((table) => ROW_KINDS[table].sum === sum).map((table) => `rows of ${table}`),
+	];
+	const [end = { seq: 0, hash: GENESIS }] = await sql.rows<ChainEnd>(
+		"SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1",
+	);
+	const log = end.seq === tip.seq && end.hash.equals(tip.hash) ? [] : ["the end of the audit log"];
+	return { access: [...log, ...found("access")], content: found("content") };
+}
+
+/** Rows read at a time. */
+const PORTION = 2000;
+
+/** Sums up the rows, each under the key that made its MAC; names the tables with rows whose MAC is wrong. */
+async function sumUp(
+	sql: Sql,
+	macs: RowMacs,
+	which: readonly RowSum[],
+): Promise<{ sums: KeySums; unfit: Set<RowTable> }> {
+	let sums: KeySums = new Map();
+	const unfit = new Set<RowTable>();
+	for (const table of TABLES.filter((one) => which.includes(ROW_KINDS[one].sum))) {
+		for await (const { mac, ...row } of everyRow(sql, table)) {
+			const found = macs.signed(mac, textOf(table, row));
+			if (found === undefined) unfit.add(table);
+			else sums = addTerm(sums, found.key, ROW_KINDS[table].sum, found.term);
+		}
+	}
+	return { sums, unfit };
+}
+
+/** Reads the rows of a table by a cursor of the transaction. */
+async function* everyRow(sql: Sql, table: RowTable): AsyncGenerator<Record<string, unknown>> {
+	const cursor = `every_${table}`;
+	await sql.run(`DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT ${coveredColumns(table).join(", ")}, mac FROM ${table}`);
+	for (;;) {
+		const rows = await sql.rows<Record<string, unknown>>(`FETCH ${PORTION} FROM ${cursor}`);
+		yield* rows;
+		if (rows.length < PORTION) break;
+	}
+	await sql.run(`CLOSE ${cursor}`);
+}

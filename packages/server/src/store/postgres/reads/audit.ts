@@ -1,0 +1,118 @@
+import { GENESIS } from "../../../audit/chain.ts";
+import type { EventQuery, EventScope } from "../../../audit/event-query.ts";
+import type { ChainedEvent, Checkpoint, ListedEvent, StoredEvent } from "../../../audit/model.ts";
+import { beginVerification } from "../../../audit/verify.ts";
+import type { Implementations } from "../../store.ts";
+import type { Late, Snapshot } from "../database.ts";
+import { realmsOf } from "./realm-rows.ts";
+
+const COLUMNS = "seq, timestamp, type, actor, realm_id, realm, data, hash";
+
+/** Events read at a time while verifying. */
+const SEGMENT = 5000;
+
+type AuditReads = Late<Implementations<"read">["audit"]> &
+	Late<Pick<Implementations<"scan">["audit"], "list" | "count" | "export" | "checkpoints" | "verify">>;
+
+/** Answers questions about the log. */
+export function auditReads(db: Snapshot): AuditReads {
+	const { sql } = db;
+	return {
+		async head() {
+			const [newest = { seq: 0, hash: GENESIS }] = await sql.rows<Pick<StoredEvent, "seq" | "hash">>(
+				"SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1",
+			);
+			return { events: newest.seq, hash: newest.hash, position: String(newest.seq) };
+		},
+		async list(query, before, limit) {
+			const { where, values } = await conditionOf(db, query, 2);
+			const found = await sql.rows<StoredEvent>(
+				`SELECT ${COLUMNS} FROM audit_event WHERE ${where} AND seq < $1 ORDER BY seq DESC LIMIT $2`,
+				[Number(before ?? Number.MAX_SAFE_INTEGER), limit, ...values],
+			);
+			return found.map(withPosition);
+		},
+		async count(query) {
+			const { where, values } = await conditionOf(db, query, 0);
+			const [found] = await sql.rows<{ total: number }>(
+				`SELECT count(*) AS total FROM audit_event WHERE ${where}`,
+				values,
+			);
+			return found?.total ?? 0;
+		},
+		async export(query, { after = "0", last }, limit) {
+			const { where, values } = await conditionOf(db, query, 3);
+			const found = await sql.rows<StoredEvent & { previous_hash: Buffer | null }>(
+				`SELECT ${COLUMNS}, (SELECT hash FROM audit_event AS before WHERE before.seq = audit_event.seq - 1) AS previous_hash
+				FROM audit_event WHERE ${where} AND seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3`,
+				[Number(after), Number(last), limit, ...values],
+			);
+			return found.map(
+				(event): ChainedEvent => ({ ...withPosition(event), previous_hash: event.previous_hash ?? GENESIS }),
+			);
+		},
+		checkpoints: () =>
+			sql.rows<Checkpoint>("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq"),
+		async verify(anchors) {
+			const verification = beginVerification(anchors);
+			// Another program may have put events before the first.
+			for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+				const events = await sql.rows<StoredEvent>(
+					`SELECT ${COLUMNS} FROM audit_event WHERE seq > $1 ORDER BY seq LIMIT ${SEGMENT}`,
+					[after],
+				);
+				const last = events.at(-1);
+				if (last === undefined || !events.every((event) => verification.take(event))) return verification.report();
+				after = last.seq;
+			}
+		},
+	};
+}
+
+function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
+	return { ...event, position: String(event.seq) };
+}
+
+/** Writes the condition that a query's events meet, and its values. @param given values that the statement has before these */
+async function conditionOf(
+	db: Snapshot,
+	query: EventQuery,
+	given: number,
+): Promise<{ where: string; values: unknown[] }> {
+	const values: unknown[] = [];
+	const place = (value: unknown) => `$${given + values.push(value)}`;
+	const { scopes, realm, type, actors, key, token, since, until } = query;
+	const texts: string[] = [];
+	for (const scope of scopes) texts.push(await scopeText(db, scope, place));
+	const conditions = [`(${texts.join(" OR ") || "false"})`];
+	if (realm !== undefined) conditions.push(`realm = ${place(realm)}`);
+	if (type?.endsWith(ANY)) conditions.push(`starts_with(type, ${place(type.slice(0, -1))})`);
+	else if (type !== undefined) conditions.push(`type = ${place(type)}`);
+	if (actors !== undefined) conditions.push(`actor = ANY(${place(actors)}::text[])`);
+	if (key !== undefined) conditions.push(ofKey(place(key)));
+	if (token !== undefined) conditions.push(`token_id = ${place(token)}`);
+	if (since !== undefined) conditions.push(`timestamp >= ${place(since)}`);
+	if (until !== undefined) conditions.push(`timestamp < ${place(until)}`);
+	return { where: conditions.join(" AND "), values };
+}
+
+/** End of a type that stands for all types that begin so. */
+const ANY = ".*";
+
+/** Condition that an event names a key, or a set that holds it. */
+const ofKey = (key: string) => `(key = ${key} OR key_set IN (
+	SELECT s.hash FROM audit_key k JOIN audit_key_in_part i ON i.key_id = k.id JOIN audit_part_in_set m ON m.part_id = i.part_id
+	JOIN audit_key_set s ON s.id = m.set_id WHERE k.key = ${key}))`;
+
+async function scopeText(
+	db: Snapshot,
+	{ realm_ids, member_id, type, actor }: EventScope,
+	place: (value: unknown) => string,
+): Promise<string> {
+	const conditions: string[] = [];
+	if (realm_ids !== undefined) conditions.push(`realm_id = ANY(${place(realm_ids)}::text[])`);
+	if (member_id !== undefined) conditions.push(`realm_id = ANY(${place(await realmsOf(db, member_id))}::text[])`);
+	if (type !== undefined) conditions.push(`type = ${place(type)}`);
+	if (actor !== undefined) conditions.push(`actor = ${place(actor)}`);
+	return conditions.length === 0 ? "true" : `(${conditions.join(" AND ")})`;
+}

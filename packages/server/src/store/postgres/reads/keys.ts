@@ -1,0 +1,21 @@
+import type { Implementations } from "../../store.ts";
+import type { Late, Snapshot } from "../database.ts";
+
+/** Answers questions about the keyring, whose rows nothing can authenticate before it is open. */
+export function keyReads(db: Snapshot): Late<Implementations<"read">["keys"]> {
+	return {
+		async fingerprint() {
+			return (await db.stored("meta", "name = 'master_key_fingerprint'"))[0]?.value;
+		},
+		shared: () => db.stored("keyring", "realm_id = ''"),
+		ofRealm: (realm_id) => db.stored("keyring", "realm_id = $1", [realm_id]),
+		async byId(id) {
+			return (await db.stored("keyring", "id = $1", [id]))[0];
+		},
+		all: () => db.stored("keyring", "true"),
+		async countOfRealms() {
+			const active = await db.count("keyring", "realm_id <> '' AND state = 'active'");
+			return { active, retired: (await db.count("keyring", "realm_id <> ''")) - active };
+		},
+	};
+}

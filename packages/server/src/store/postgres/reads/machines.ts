@@ -1,0 +1,28 @@
+import type { Implementations } from "../../store.ts";
+import type { Late, Snapshot } from "../database.ts";
+import { liveRealm } from "./realm-rows.ts";
+
+type MachineReads = Late<Implementations<"read">["machines"]>;
+
+/** Answers questions about machines and their tokens. */
+export function machineReads(db: Snapshot): MachineReads {
+	return {
+		async byName(realm_id, name) {
+			return (await db.believed("machine", "realm_id = $1 AND name = $2", [realm_id, name]))[0];
+		},
+		byId: (id) => machineById(db, id),
+		list: (realm_id, after, limit) =>
+			db.believed("machine", "realm_id = $1 AND name > $2 ORDER BY name LIMIT $3", [realm_id, after, limit]),
+		count: async (realm_id) => (await db.believed("machine", "realm_id = $1", [realm_id])).length,
+		tokens: (machine_id, after, limit) =>
+			db.believed("machine_token", "machine_id = $1 AND id > $2 ORDER BY id LIMIT $3", [machine_id, after, limit]),
+		countTokens: async (machine_id) => (await db.believed("machine_token", "machine_id = $1", [machine_id])).length,
+	};
+}
+
+/** Finds a machine of a live realm. */
+export async function machineById(db: Snapshot, id: string): Promise<Awaited<ReturnType<MachineReads["byId"]>>> {
+	const [found] = await db.believed("machine", "id = $1", [id]);
+	const realm = found && (await liveRealm(db, found.realm_id));
+	return found && realm && { ...found, realm: realm.slug };
+}

@@ -1,0 +1,75 @@
+import { MAX_MADE_SHOWN } from "../../../revocation/model.ts";
+import type { Implementations } from "../../store.ts";
+import type { Late, Snapshot } from "../database.ts";
+import type { StoredRows } from "../stored-rows.ts";
+
+const MADE = "created_by = $1 AND created_at > $2";
+const NEWEST = `ORDER BY created_at DESC LIMIT ${MAX_MADE_SHOWN}`;
+
+/** Condition that a machine is in a realm that lives. */
+const isLive = (machine: string) =>
+	`EXISTS (SELECT 1 FROM machine AS own JOIN realm ON realm.id = own.realm_id WHERE own.id = ${machine} AND deleted_at IS NULL)`;
+
+/** Answers questions about what a revocation can end. */
+export function revocationReads(db: Snapshot): Late<Implementations<"read">["revocations"]> {
+	return {
+		async made(whose, since, now) {
+			const by = [whose, since];
+			const machines = await db.believed("machine", `${MADE} AND ${isLive("machine.id")} ${NEWEST}`, by);
+			const live = isLive("machine_id");
+			const tokens = await db.believed("machine_token", `${MADE} AND expires_at > $3 AND ${live} ${NEWEST}`, [
+				...by,
+				now,
+			]);
+			const theirs = `(${MADE} OR machine_id IN (SELECT id FROM machine WHERE ${MADE}))`;
+			const trusts = await db.believed("trust", `${theirs} AND ${live} ${NEWEST}`, by);
+			const open = "created_by = $1 AND expires_at > $2";
+			const invitations = await db.believed("invitation", `${open} ${NEWEST}`, [whose, now]);
+			const placeOf = await places(db, [...tokens, ...trusts]);
+			const slugs = await slugsOf(db, machines);
+			return {
+				machines: machines.map(({ realm_id, name, role, created_at }) => ({
+					realm: slugs.get(realm_id) ?? "",
+					name,
+					role,
+					created_at,
+				})),
+				machine_tokens: tokens.map(({ id, machine_id, prefix, created_at, expires_at }) => ({
+					id,
+					machine: placeOf(machine_id),
+					prefix,
+					created_at,
+					expires_at,
+				})),
+				trusts: trusts.map(({ id, machine_id, name, type, created_at }) => ({
+					id,
+					machine: placeOf(machine_id),
+					name,
+					type,
+					created_at,
+				})),
+				invitations: invitations.map(({ id, email, created_at, expires_at }) => ({
+					id,
+					email,
+					created_at,
+					expires_at,
+				})),
+			};
+		},
+	};
+}
+
+/** Reads where machines are, as `realm/machine`. */
+async function places(db: Snapshot, rows: readonly { machine_id: string }[]): Promise<(id: string) => string> {
+	const ids = rows.map(({ machine_id }) => machine_id);
+	const machines = await db.believed("machine", "id = ANY($1::text[])", [ids]);
+	const slugs = await slugsOf(db, machines);
+	const known = new Map(machines.map(({ id, realm_id, name }) => [id, `${slugs.get(realm_id) ?? ""}/${name}`]));
+	return (id) => known.get(id) ?? "";
+}
+
+async function slugsOf(db: Snapshot, machines: readonly StoredRows["machine"][]): Promise<Map<string, string>> {
+	const ids = machines.map(({ realm_id }) => realm_id);
+	const realms = await db.believed("realm", "id = ANY($1::text[])", [ids]);
+	return new Map(realms.map(({ id, slug }) => [id, slug]));
+}

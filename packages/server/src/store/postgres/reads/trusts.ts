@@ -1,0 +1,14 @@
+import type { Implementations } from "../../store.ts";
+import type { Late, Snapshot } from "../database.ts";
+
+/** Answers questions about trusts. */
+export function trustReads(db: Snapshot): Late<Implementations<"read">["trusts"]> {
+	return {
+		async byName(machine_id, name) {
+			return (await db.believed("trust", "machine_id = $1 AND name = $2", [machine_id, name]))[0];
+		},
+		list: (machine_id, after, limit) =>
+			db.believed("trust", "machine_id = $1 AND name > $2 ORDER BY name LIMIT $3", [machine_id, after, limit]),
+		count: async (machine_id) => (await db.believed("trust", "machine_id = $1", [machine_id])).length,
+	};
+}

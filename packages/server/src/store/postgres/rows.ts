@@ -1,0 +1,146 @@
+import type { RowMacs, RowValue } from "../../crypto/row-macs.ts";
+import { rowAltered } from "../answers.ts";
+import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../row-kinds.ts";
+import type { RowLedger } from "../row-ledger.ts";
+import type { Sql } from "./connection.ts";
+import type { StoredRows } from "./stored-rows.ts";
+
+/** Rows of the tables whose rows have MACs. A condition is SQL over the table's columns, with `$1` and so on for its values. */
+export interface Rows {
+	/**
+	 * Reads the rows that meet a condition and fit their MACs. The condition may end with an order and a limit.
+	 * @throws AppError when one of a table whose altered rows are refused does not fit
+	 */
+	believed<Table extends RowTable>(
+		table: Table,
+		condition: string,
+		values?: readonly unknown[],
+	): Promise<StoredRows[Table][]>;
+	/** Reads the rows that meet a condition, whatever their MACs are. */
+	stored<Table extends RowTable>(
+		table: Table,
+		condition: string,
+		values?: readonly unknown[],
+	): Promise<StoredRows[Table][]>;
+	/** Counts the rows that meet a condition, whatever their MACs are. */
+	count(table: RowTable, condition: string, values?: readonly unknown[]): Promise<number>;
+	/** Tells whether a row meets a condition, whatever its MAC is. */
+	has(table: RowTable, condition: string, values?: readonly unknown[]): Promise<boolean>;
+}
+
+/** Changes of such rows, each with its MAC. The server makes a row's text itself, of the values that it sends: nothing in the database has a say in what is signed. */
+export interface RowChanges extends Rows {
+	insert<Table extends RowTable>(table: Table, row: StoredRows[Table]): Promise<void>;
+	/**
+	 * Changes columns of the rows that meet a condition.
+	 * @param changes may depend on the columns of a row that its MAC covers
+	 * @returns how many
+	 */
+	update<Table extends RowTable>(
+		table: Table,
+		changes: Partial<StoredRows[Table]> | ((before: StoredRows[Table]) => Partial<StoredRows[Table]>),
+		condition: string,
+		values?: readonly unknown[],
+	): Promise<number>;
+	/** Removes the rows that meet a condition. @returns how many */
+	remove(table: RowTable, condition: string, values?: readonly unknown[]): Promise<number>;
+}
+
+type StoredRow = Record<string, unknown> & { mac: Buffer | null };
+
+/** Reads rows under the keys of the moment. */
+export function createRows(sql: Sql, macs: () => Pick<RowMacs, "fits">): Rows {
+	const read = (table: RowTable, condition: string, values?: readonly unknown[]) =>
+		sql.rows<StoredRow>(`SELECT ${columnsOf(table).join(", ")}, mac FROM ${table} WHERE ${condition}`, values);
+	return {
+		async believed(table, condition, values) {
+			const fitting = [];
+			for (const { mac, ...row } of await read(table, condition, values)) {
+				if (macs().fits(mac, textOf(table, row))) fitting.push(row);
+				else if (kindOf(table).altered === "refused") throw rowAltered();
+			}
+			return fitting as never;
+		},
+		stored: async (table, condition, values) =>
+			(await read(table, condition, values)).map(({ mac: _, ...row }) => row) as never,
+		async count(table, condition, values) {
+			const [found] = await sql.rows<{ total: number }>(
+				`SELECT count(*) AS total FROM ${table} WHERE ${condition}`,
+				values,
+			);
+			return found?.total ?? 0;
+		},
+		has: async (table, condition, values) =>
+			(await sql.rows(`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`, values)).length > 0,
+	};
+}
+
+/** Changes rows within the running transaction. @param ledger undefined where no row gets a MAC */
+export function createRowChanges(sql: Sql, rows: Rows, ledger: () => RowLedger | undefined): RowChanges {
+	return {
+		...rows,
+		async insert(table, row) {
+			const columns = Object.keys(row);
+			const mac = ledger()?.enter(table, textOf(table, row as Values)) ?? null;
+			const places = [...columns, "mac"].map((_, index) => `$${index + 1}`).join(", ");
+			await sql.run(`INSERT INTO ${table} (${[...columns, "mac"].join(", ")}) VALUES (${places})`, [
+				...Object.values(row),
+				mac,
+			]);
+		},
+		async update(table, changes, condition, values) {
+			const found = await sql.rows<StoredRow>(
+				`SELECT ${columnsFor(table)}, mac FROM ${table} WHERE ${condition}`,
+				values,
+			);
+			for (const { mac, ...before } of found) {
+				const own = (typeof changes === "function" ? changes(before as never) : changes) as Values;
+				await replace(sql, table, before, { ...own, mac: macAfter(ledger(), table, mac, before, own) });
+			}
+			return found.length;
+		},
+		async remove(table, condition, values) {
+			const gone = await sql.rows<StoredRow>(
+				`DELETE FROM ${table} WHERE ${condition} RETURNING ${columnsFor(table)}, mac`,
+				values,
+			);
+			for (const { mac, ...row } of gone) ledger()?.leave(table, mac, textOf(table, row));
+			return gone.length;
+		},
+	};
+}
+
+/** Makes the MAC of a row after a change; one that its change does not concern stays. */
+function macAfter(ledger: RowLedger | undefined, table: RowTable, mac: Buffer | null, before: Values, changes: Values) {
+	const covered = coveredColumns(table);
+	if (!Object.keys(changes).some((column) => covered.includes(column))) return mac;
+	return ledger?.change(table, mac, textOf(table, before), textOf(table, { ...before, ...changes })) ?? null;
+}
+
+/** Columns that a MAC needs. */
+const columnsFor = (table: RowTable) => coveredColumns(table).join(", ");
+
+/** Replaces columns of one row, which its key finds. */
+async function replace(sql: Sql, table: RowTable, row: Values, changes: Values): Promise<void> {
+	const { key } = kindOf(table);
+	const columns = Object.keys(changes);
+	const set = columns.map((column, index) => `${column} = $${index + 1}`).join(", ");
+	const isRow = key.map((column, index) => `${column} = $${columns.length + index + 1}`).join(" AND ");
+	const values = [...Object.values(changes), ...key.map((column) => row[column])];
+	await sql.run(`UPDATE ${table} SET ${set} WHERE ${isRow}`, values);
+}
+
+type Values = Record<string, unknown>;
+
+const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
+
+/** Writes the text of a row that its MAC covers, the same as SQLite's: JSON of the table and the values, with bytes in hexadecimal, in an array of their own. */
+export function textOf(table: RowTable, row: Values): string {
+	const values = coveredColumns(table).map((column) => plain(row[column] as RowValue | boolean));
+	return JSON.stringify([table, values]);
+}
+
+function plain(value: RowValue | boolean | undefined): unknown {
+	if (Buffer.isBuffer(value)) return [value.toString("hex")];
+	return typeof value === "boolean" ? Number(value) : (value ?? null);
+}

@@ -1,0 +1,33 @@
+import type { Account, Session } from "../../accounts/model.ts";
+import type { KeyRow } from "../../crypto/keyring-model.ts";
+import type { EngineConfigRow } from "../../engines/model.ts";
+import type { Lease } from "../../leases/model.ts";
+import type { Machine, MachineToken } from "../../machines/model.ts";
+import type { Binding, Role } from "../../policy/model.ts";
+import type { Realm } from "../../realms/model.ts";
+import type { ResetCode } from "../../resets/model.ts";
+import type { ApiToken } from "../../tokens/model.ts";
+import type { Trust } from "../../trusts/model.ts";
+import type { RowTable } from "../row-kinds.ts";
+
+/** Rows of the tables whose rows have MACs, as the database keeps them. */
+export interface StoredRows extends Record<RowTable, object> {
+	account: Account;
+	account_limit: { user_id: string; realm_bytes: number | null; realms: number | null };
+	session: Session;
+	known_source: { pair: Buffer; user_id: string; seen_at: string };
+	reset_code: ResetCode;
+	invitation: { id: string; email: string; digest: Buffer; created_by: string; created_at: string; expires_at: string };
+	invitation_binding: { invitation_id: string; realm_id: string; role: Role };
+	api_token: ApiToken;
+	realm: Realm & { deleted_at: string | null; deleted_by: string | null; bytes: number; keys: number };
+	binding: Binding;
+	machine: Machine;
+	machine_token: MachineToken;
+	trust: Trust;
+	engine_config: EngineConfigRow & { ordinal: number };
+	engine_former_realm: { engine: string; realm_id: string };
+	keyring: KeyRow;
+	meta: { name: string; value: string };
+	lease: Lease;
+}

@@ -1,0 +1,55 @@
+import pg from "pg";
+import type { Postgres } from "../../../../../test/peers/postgres.ts";
+import { type Cleanup, ROW_KEY } from "../../testing/store.ts";
+import type { Store } from "../store.ts";
+import { openPostgresStore } from "./store.ts";
+
+/** The PostgreSQL store in a database of its own. */
+export interface PostgresTestStore {
+	store: Store;
+	database: string;
+}
+
+let made = 0;
+
+/** Opens a store in a new database of a test's server, or in a used one; it is closed after the test. */
+export async function openPostgresTestStore(
+	cleanup: Cleanup,
+	server: Postgres,
+	used?: string,
+): Promise<PostgresTestStore> {
+	const { host, port, user } = server;
+	const database = used ?? `svc_${++made}`;
+	if (used === undefined) await asAdmin(server, "postgres", `CREATE DATABASE ${database}`);
+	const failures: Error[] = [];
+	const opened = await openPostgresStore({
+		address: { host, port, user, database, password: "" },
+		now: new Date("2030-01-01T00:00:00Z"),
+		onFailure: (failure) => failures.push(failure),
+	});
+	await opened.guard([ROW_KEY]);
+	let closing: Promise<void> | undefined;
+	const store: Store = {
+		...opened,
+		close() {
+			closing ??= opened.close();
+			return closing;
+		},
+	};
+	cleanup.after(async () => {
+		await store.close();
+		if (failures.length > 0) throw failures[0];
+	});
+	return { store, database };
+}
+
+/** Runs a statement behind the store's back. */
+export async function asAdmin({ host, port, user }: Postgres, database: string, text: string): Promise<void> {
+	const client = new pg.Client({ host, port, user, database, password: "" });
+	await client.connect();
+	try {
+		await client.query(text);
+	} finally {
+		await client.end();
+	}
+}

@@ -1,0 +1,108 @@
+import type { AuditEvent } from "../../audit/model.ts";
+import { AppError } from "../../errors.ts";
+import { madeEventIn, refuseEvent } from "../../policy/decide.ts";
+import { closing, storageUnavailable } from "../answers.ts";
+import type { Changes } from "./changes.ts";
+import { currentAccess } from "./writes/current-access.ts";
+
+/** An operation, or an event that stands alone. */
+type Operation = { event: AuditEvent } | { run: (...args: unknown[]) => Promise<unknown>; args: unknown[] };
+
+interface Waiting {
+	operation: Operation;
+	resolve(value: unknown): void;
+	reject(error: unknown): void;
+}
+
+/** Queue of changes. */
+export interface Writer {
+	append(event: AuditEvent): Promise<void>;
+	run(run: (...args: unknown[]) => Promise<unknown>, args: unknown[]): Promise<unknown>;
+	/** Answers what was asked, and nothing more. */
+	close(): Promise<void>;
+}
+
+/** Maximum number of operations in one transaction: no answer waits behind an endless one. */
+const MAX_GROUP = 512;
+
+type Outcome = { done: unknown } | { refused: AppError };
+
+/** Makes the queue: what arrives while a transaction commits is the next one. @param isUsable false once the connection has ended */
+export function createWriter(changes: Changes, isUsable: () => boolean): Writer {
+	const waiting: Waiting[] = [];
+	let draining: Promise<void> | undefined;
+	let isClosing = false;
+
+	async function drain(): Promise<void> {
+		// The requests that are handled in this turn of the event loop share a transaction.
+		await new Promise((resolve) => void setImmediate(resolve));
+		while (waiting.length > 0) await settle(waiting.splice(0, MAX_GROUP));
+		draining = undefined;
+	}
+
+	/** Runs operations together. If one throws, nothing of them was done, and each runs alone: only the one that throws gets its error. */
+	async function settle(group: readonly Waiting[]): Promise<void> {
+		try {
+			const outcomes = await changes.alone(() => inOrder(group));
+			for (const [index, outcome] of outcomes.entries()) answer(group[index], outcome);
+		} catch (error) {
+			if (group.length > 1 && isUsable()) for (const one of group) await settle([one]);
+			else for (const one of group) one.reject(isUsable() ? harmless(error) : storageUnavailable());
+		}
+	}
+
+	async function inOrder(group: readonly Waiting[]): Promise<Outcome[]> {
+		const outcomes: Outcome[] = [];
+		for (const { operation } of group) outcomes.push(await runOne(operation));
+		return outcomes;
+	}
+
+	async function runOne(operation: Operation): Promise<Outcome> {
+		if ("event" in operation) {
+			changes.add(operation.event);
+			return { done: undefined };
+		}
+		const event = madeEventIn(operation.args);
+		const refused = event && refuseEvent(await currentAccess(changes.change, event), event);
+		if (refused !== undefined) {
+			if (refused.denied !== undefined) changes.change.append(refused.denied);
+			return { refused: refused.answer };
+		}
+		const done = await operation.run(...operation.args);
+		changes.finish();
+		return { done };
+	}
+
+	function enqueue(operation: Operation): Promise<unknown> {
+		if (!isUsable()) return Promise.reject(storageUnavailable());
+		if (isClosing) return Promise.reject(closing());
+		return new Promise((resolve, reject) => {
+			waiting.push({ operation, resolve, reject });
+			draining ??= drain();
+		});
+	}
+
+	return {
+		append: async (event) => void (await enqueue({ event })),
+		run: (run, args) => enqueue({ run, args }),
+		async close() {
+			isClosing = true;
+			await draining;
+		},
+	};
+}
+
+function answer(waiting: Waiting | undefined, outcome: Outcome): void {
+	if ("done" in outcome) waiting?.resolve(outcome.done);
+	else waiting?.reject(outcome.refused);
+}
+
+/** Five letters and digits that PostgreSQL names an error by. */
+const CODE = /^[0-9A-Z]{5}$/;
+
+/** Makes an error of the database one that says no more than its code: its text may hold what was written. */
+function harmless(error: unknown): unknown {
+	if (error instanceof AppError) return error;
+	const code = error instanceof Error && "code" in error ? String(error.code) : "";
+	return CODE.test(code) ? new Error(`the database refused the change: ${code}`) : error;
+}

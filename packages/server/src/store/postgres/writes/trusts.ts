@@ -1,0 +1,54 @@
+import { decideGift, decideTrust } from "../../../trusts/decide.ts";
+import type { Implementations } from "../../store.ts";
+import type { Change, Late } from "../database.ts";
+import { addToken, isMachineLive } from "./machines.ts";
+
+const NAMED = "machine_id = $1 AND name = $2";
+
+/** Makes the operations on trusts, and on the tokens that they give. */
+export function trustWrites(db: Change): Late<Implementations<"write">["trusts"]> {
+	/** Ends a trust. @returns the tokens that ended with it */
+	const end = async (id: string) => {
+		const tokens = await db.remove("machine_token", "trust_id = $1", [id]);
+		await db.remove("trust", "id = $1", [id]);
+		return tokens;
+	};
+	return {
+		async set(trust, event) {
+			const { machine_id, name } = trust;
+			const [found] = await db.stored("trust", NAMED, [machine_id, name]);
+			const decision = decideTrust({
+				isMachineLive: await isMachineLive(db, machine_id),
+				isThere: found !== undefined,
+				count: await db.count("trust", "machine_id = $1", [machine_id]),
+			});
+			if (decision !== "done") return decision;
+			const tokens = found === undefined ? 0 : await end(found.id);
+			await db.insert("trust", trust);
+			db.append(event, { ...(tokens > 0 && { tokens }) });
+			return "done";
+		},
+		async remove({ machine_id, name }, event) {
+			const [found] = await db.stored("trust", NAMED, [machine_id, name]);
+			if (found === undefined) return false;
+			db.append(event, { tokens: await end(found.id) });
+			return true;
+		},
+		async give({ token, used }, event) {
+			const [trust] = await db.believed("trust", "id = $1", [token.trust_id]);
+			const decision = decideGift({
+				isTrustThere: trust !== undefined && trust.machine_id === token.machine_id,
+				isUsed: used !== undefined && (await db.has("trust_used", "digest = $1", [used.digest])),
+				used:
+					used === undefined
+						? 0
+						: await db.count("trust_used", "realm_id = $1 AND until > $2", [used.realm_id, token.created_at]),
+			});
+			if (decision !== "done") return decision;
+			const outcome = await addToken(db, token, event);
+			if (outcome === "done" && used !== undefined) await db.insert("trust_used", used);
+			return outcome;
+		},
+		forgetUsed: (before) => db.remove("trust_used", "until < $1", [before]),
+	};
+}

@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
+import { chmod, chown, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
+
+/** Folder of Debian's packages: one of each version, which is not on PATH. */
+const PACKAGES = "/usr/lib/postgresql";
+
+const PROGRAMS = programs();
+
+/** Milliseconds between two looks whether the server takes connections. */
+const LOOK_EVERY_MS = 10;
+
+/** `false` where PostgreSQL is installed, else the reason to skip the test. */
+export const skipWithoutPostgres: string | false =
+	PROGRAMS === undefined ? "postgresql is not installed: apt-get install postgresql" : false;
+
+/** Settings of a server whose data nobody needs after the test: a power cut may take all of it. */
+const FAST = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "wal_level=minimal", "max_wal_senders=0"];
+
+/** A real PostgreSQL on loopback, which asks for no password. */
+export interface Postgres {
+	readonly host: string;
+	readonly port: number;
+	/** Its superuser. */
+	readonly user: string;
+	/** Stops it and removes its folder. */
+	stop(): Promise<void>;
+}
+
+/** Starts a PostgreSQL in a temporary folder, and waits until it takes connections. */
+export async function startPostgres(): Promise<Postgres> {
+	const owner = ownerOfServer();
+	const directory = await mkdtemp(join(tmpdir(), "svc-postgres-"));
+	await chmod(directory, 0o700);
+	await chown(directory, owner.uid, owner.gid);
+	const data = join(directory, "data");
+	const init = ["-D", data, "-A", "trust", "-U", "svc", "--locale=C.UTF-8", "-E", "UTF8", "-N"];
+	const made = spawnSync(join(PROGRAMS ?? "", "initdb"), init, { ...owner, cwd: directory, encoding: "utf8" });
+	if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+	const port = await freePort();
+	const child = launch(directory, ["-D", data, "-p", String(port), ...settings(directory)], owner);
+	while (!isReady(port, directory)) {
+		if (child.exitCode !== null) throw new Error("postgres has ended before it took connections");
+		await setTimeout(LOOK_EVERY_MS);
+	}
+	return {
+		host: "127.0.0.1",
+		port,
+		user: "svc",
+		async stop() {
+			const ended = once(child, "exit");
+			// Ends the sessions that are open, and makes no checkpoint.
+			child.kill("SIGQUIT");
+			await ended;
+			await rm(directory, { recursive: true });
+		},
+	};
+}
+
+function settings(directory: string): string[] {
+	const all = [...FAST, "shared_buffers=32MB", "listen_addresses=127.0.0.1", `unix_socket_directories=${directory}`];
+	return all.flatMap((setting) => ["-c", setting]);
+}
+
+function launch(directory: string, args: string[], owner: { uid: number; gid: number }): ChildProcess {
+	const child = spawn(join(PROGRAMS ?? "", "postgres"), args, { ...owner, cwd: directory, stdio: "ignore" });
+	const killWithTest = () => void child.kill("SIGQUIT");
+	process.once("exit", killWithTest);
+	child.once("exit", () => process.off("exit", killWithTest));
+	return child;
+}
+
+/** Tells whether a client gets in: while the server starts, it answers and lets nobody in. */
+function isReady(port: number, directory: string): boolean {
+	const look = ["-h", "127.0.0.1", "-p", String(port), "-q"];
+	return spawnSync(join(PROGRAMS ?? "", "pg_isready"), look, { cwd: directory }).status === 0;
+}
+
+/** PostgreSQL refuses to run as root: the package's own user then owns the files and the process. */
+function ownerOfServer(): { uid: number; gid: number } {
+	const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+	if (uid !== 0) return { uid, gid };
+	const number = (flag: string) => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
+	return { uid: number("-u"), gid: number("-g") };
+}
+
+/** Finds the newest version's programs. */
+function programs(): string | undefined {
+	if (!existsSync(PACKAGES)) return undefined;
+	const versions = readdirSync(PACKAGES).toSorted((one, other) => Number(other) - Number(one));
+	return versions.map((version) => join(PACKAGES, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
+}
