@@ -60,27 +60,26 @@ test("a file that is no TOML is refused without showing what is in it", async (t
 		const folder = await folderWith(t, toml);
 		assert.throws(
 			() => readConfig({}, folder),
-			(error) =>
-				saying(/svc\.toml is not valid TOML: correct it/)(error) && !(error as Error).message.includes("CANARY"),
+			(error) => saying(/svc\.toml .*\bTOML\b/)(error) && !(error as Error).message.includes("CANARY"),
 		);
 	}
 });
 
 const CONTRADICTIONS: [given: Environment, pattern: RegExp][] = [
-	[{ SVC_TLS_MODE: "files" }, /^tls\.mode files needs tls\.certificate_file and tls\.key_file$/],
-	[{ SVC_TLS_MODE: "files", SVC_TLS_KEY_FILE: "k" }, /^tls\.mode files needs/],
-	[{ SVC_TLS_MODE: "files", SVC_TLS_CERTIFICATE_FILE: "c" }, /^tls\.mode files needs/],
-	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "0.0.0.0:8443" }, /^tls\.mode off is only for loopback or behind a proxy/],
-	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "[::]:8443" }, /^tls\.mode off is only for loopback/],
-	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "svc.example.com:80" }, /^tls\.mode off is only for loopback/],
-	[{ SVC_REGISTRATION_MODE: "domain" }, /^registration\.mode domain needs registration\.allowed_domains$/],
-	[{ SVC_REGISTRATION_MODE: "domain", SVC_REGISTRATION_ALLOWED_DOMAINS: " , " }, /^registration\.mode domain needs/],
-	[{ SVC_TRUSTED_PROXIES: "localhost" }, /^trusted_proxies must be a list of IP addresses$/],
-	[{ SVC_TRUSTED_PROXIES: "10.0.0.0/8" }, /^trusted_proxies must be a list of IP addresses$/],
-	[{ SVC_TRUSTED_PROXIES: "10.0.0.1,CANARY" }, /^trusted_proxies must be a list of IP addresses$/],
-	[{ SVC_LISTEN: "127.0.0.1:65536" }, /^listen \(SVC_LISTEN\): the port must be at most 65535$/],
+	[{ SVC_TLS_MODE: "files" }, /^tls\.mode files .*\btls\.certificate_file\b.*\btls\.key_file$/],
+	[{ SVC_TLS_MODE: "files", SVC_TLS_KEY_FILE: "k" }, /^tls\.mode files\b/],
+	[{ SVC_TLS_MODE: "files", SVC_TLS_CERTIFICATE_FILE: "c" }, /^tls\.mode files\b/],
+	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "0.0.0.0:8443" }, /^tls\.mode off\b/],
+	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "[::]:8443" }, /^tls\.mode off\b/],
+	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "svc.example.com:80" }, /^tls\.mode off\b/],
+	[{ SVC_REGISTRATION_MODE: "domain" }, /^registration\.mode domain .*\bregistration\.allowed_domains$/],
+	[{ SVC_REGISTRATION_MODE: "domain", SVC_REGISTRATION_ALLOWED_DOMAINS: " , " }, /^registration\.mode domain\b/],
+	[{ SVC_TRUSTED_PROXIES: "localhost" }, /^trusted_proxies\b/],
+	[{ SVC_TRUSTED_PROXIES: "10.0.0.0/8" }, /^trusted_proxies\b/],
+	[{ SVC_TRUSTED_PROXIES: "10.0.0.1,CANARY" }, /^trusted_proxies\b/],
+	[{ SVC_LISTEN: "127.0.0.1:65536" }, /^listen \(SVC_LISTEN\): .*\b65535$/],
 	...["127.0.0.1", ":8443", "127.0.0.1:", "::1:80", "[::1]", "a b:1", "host:99999999", "host:-1", "http://host:1"].map(
-		(listen): [Environment, RegExp] => [{ SVC_LISTEN: listen }, /^SVC_LISTEN must be host:port$/],
+		(listen): [Environment, RegExp] => [{ SVC_LISTEN: listen }, /^SVC_LISTEN .*\bhost:port$/],
 	),
 ];
 for (const [given, pattern] of CONTRADICTIONS) {

@@ -97,10 +97,7 @@ test("the file that SVC_CONFIG names is read instead, and must be there", async 
 	writeFileSync(join(folder, "other.toml"), 'listen = "127.0.0.1:2"');
 	assert.equal(readConfig({ SVC_CONFIG: "other.toml" }, folder).listen.port, 2);
 	assert.equal(readConfig({ SVC_CONFIG: join(folder, "other.toml") }, "/").listen.port, 2);
-	assert.throws(
-		() => readConfig({ SVC_CONFIG: "none.toml" }, folder),
-		saying(/none\.toml cannot be read \(ENOENT\): /),
-	);
+	assert.throws(() => readConfig({ SVC_CONFIG: "none.toml" }, folder), saying(/none\.toml .*\(ENOENT\)/));
 });
 
 test("the master key's text is carried so that nothing prints it, and systemd's folder is taken as it is", async (t) => {

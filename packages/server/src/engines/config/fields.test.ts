@@ -42,31 +42,21 @@ test("a field is known to config_schema, to every engine, or to the core's own c
 	const more = { allowed_databases: ["a"], exclusive: true, ca_cert: "PEM", acl_save: true };
 	const { ca_cert, acl_save, exclusive } = checkFields(KEYVALUE, { ...GIVEN, ...more }, undefined);
 	assert.deepEqual({ ca_cert, acl_save, exclusive }, { ca_cert: "PEM", acl_save: true, exclusive: true });
-	refused(
-		KEYVALUE,
-		{ ...GIVEN, adress: "x" },
-		"validation_failed",
-		/^the configuration has an unknown field: the fields are address, .*acl_save$/,
-	);
+	refused(KEYVALUE, { ...GIVEN, adress: "x" }, "validation_failed", /\bunknown field: .* address, .*acl_save$/);
 	refused(PKI, { acl_save: true }, "validation_failed", /unknown field/);
-	refused(KEYVALUE, { ...GIVEN, acl_save: "yes" }, "validation_failed", /^acl_save does not match/);
+	refused(KEYVALUE, { ...GIVEN, acl_save: "yes" }, "validation_failed", /^acl_save\b/);
 });
 
 test("what is missing or of another kind is named", () => {
-	refused(KEYVALUE, { password: "p" }, "missing_field", /^address is required$/);
-	refused(KEYVALUE, { ...GIVEN, password: "" }, "missing_field", /^password is required$/);
-	refused(KEYVALUE, { ...GIVEN, database: "0" }, "validation_failed", /^database does not match/);
+	refused(KEYVALUE, { password: "p" }, "missing_field", /^address\b/);
+	refused(KEYVALUE, { ...GIVEN, password: "" }, "missing_field", /^password\b/);
+	refused(KEYVALUE, { ...GIVEN, database: "0" }, "validation_failed", /^database\b/);
 	refused(KEYVALUE, { ...GIVEN, default_ttl: "1 hour" }, "invalid_ttl", /^default_ttl: /);
-	refused(
-		KEYVALUE,
-		{ ...GIVEN, default_ttl: "2h", max_ttl: "1h" },
-		"invalid_ttl",
-		/^default_ttl must not exceed max_ttl$/,
-	);
+	refused(KEYVALUE, { ...GIVEN, default_ttl: "2h", max_ttl: "1h" }, "invalid_ttl", /^default_ttl .*\bmax_ttl$/);
 });
 
 test("a certificate of an authority needs its key", () => {
-	refused(PKI, { ca_certificate: "PEM" }, "missing_field", /^ca_private_key is required when ca_certificate is given$/);
+	refused(PKI, { ca_certificate: "PEM" }, "missing_field", /^ca_private_key .*\bca_certificate\b/);
 	assert.deepEqual(checkFields(PKI, { ca_certificate: "PEM", ca_private_key: "KEY" }, undefined), {
 		ca_certificate: "PEM",
 		ca_private_key: "KEY",
@@ -76,7 +66,7 @@ test("a certificate of an authority needs its key", () => {
 test("a secret that is sent as its mask stays, when there is one", () => {
 	const kept = checkFields(KEYVALUE, { ...GIVEN, password: "********" }, { ...GIVEN, password: "the former" });
 	assert.equal(kept.password, "the former");
-	refused(KEYVALUE, { ...GIVEN, password: "********" }, "missing_field", /no stored value/);
+	refused(KEYVALUE, { ...GIVEN, password: "********" }, "missing_field", /\bstored\b/);
 	assert.equal(checkFields(KEYVALUE, { ...GIVEN, username: "********" }, undefined).username, "********");
 	assert.deepEqual(maskFields(KEYVALUE, GIVEN), { ...GIVEN, password: "********" });
 });
@@ -96,7 +86,7 @@ test("a masked secret stays only where it was given for; of a third party's engi
 			KEYVALUE,
 			{ ...masked, [name]: value },
 			"missing_field",
-			new RegExp(`^password is required: ${name} has changed`),
+			new RegExp(`^password\\b.*: ${name} has changed`),
 			former,
 		);
 	const third = { ...KEYVALUE, name: "constructor" };

@@ -24,7 +24,7 @@ test("the failures of one realm's calls refuse that realm alone", (t) => {
 	const { failures, fail, pass } = setUp(t);
 	assert.equal(fail("a", MANY - 1), false);
 	assert.equal(fail("a"), true);
-	assert.match(failures.refusal("a") ?? "", /suspended for a while; last failure: why$/);
+	assert.match(failures.refusal("a") ?? "", /\bsuspended\b.*: why$/);
 	for (const who of ["b", CORE]) assert.deepEqual([failures.refusal(who), failures.pause(who)], [undefined, 0]);
 	assert.deepEqual([failures.isOpen(), failures.refused()], [false, ["a"]]);
 	failures.succeeded("b");
@@ -125,7 +125,7 @@ test("the sixth failure opens the breaker; the next attempt is after 30 s", (t) 
 	restarts.failed("the process exited with status 1");
 	assert.equal(restarts.isOpen(), true);
 	pass(29_999);
-	assert.match(restarts.refusal() ?? "", /last failure: the process exited with status 1$/);
+	assert.match(restarts.refusal() ?? "", /\bstatus 1$/);
 	pass(1);
 	assert.equal(restarts.refusal(), undefined);
 	assert.match(restarts.refusal() ?? "", /suspended/, "one attempt");

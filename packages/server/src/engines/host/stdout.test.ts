@@ -28,13 +28,13 @@ test("a line without end is ended at 1 MiB, takes no memory, and other engines a
 	const growth = after.arrayBuffers + after.heapUsed - before.arrayBuffers - before.heapUsed;
 	assert.ok(growth < 8 * 1024 * 1024, `${growth} bytes`);
 	await isWell();
-	assert.match(host.state()[0]?.last_failure ?? "", /longer than 1048576 bytes/);
+	assert.match(host.state()[0]?.last_failure ?? "", /\b1048576 bytes\b/);
 });
 
 test("a banner before the first answer is a violation", async (t) => {
 	const { host, generate } = await startHostile(t, "banner");
 	const { reason, sent } = await failure(generate());
-	assert.match(reason, /^it broke the protocol|^it wrote without a request|^it answered one request with more/);
+	assert.match(reason, /\bprotocol\b|\bwithout a request\b|\bmore than one line\b/);
 	assert.equal(sent, false, "the caller's own request was never sent");
 	assert.equal(host.state()[0]?.processes, 0);
 });
@@ -42,7 +42,7 @@ test("a banner before the first answer is a violation", async (t) => {
 test("a line of a log among the answers is a violation", async (t) => {
 	const { generate } = await startHostile(t, "chatty");
 	const { reason, sent } = await failure(generate({ moment: "before" }));
-	assert.match(reason, /^it broke the protocol: the response is not valid JSON$|with more than one line$/);
+	assert.match(reason, /\bprotocol: .*\bJSON$|\bmore than one line$/);
 	assert.equal(sent, true);
 });
 
@@ -81,7 +81,7 @@ test("a second answer is not given to a caller that is already waiting for the s
 	);
 	await until(() => host.state()[0]?.last_failure !== undefined);
 	// The second answer comes before, together with, or in place of the answer to `describe`.
-	const refusal = /out of step|wrote without a request|with more than one line/;
+	const refusal = /\bout of step\b|\bwithout a request\b|\bmore than one line\b/;
 	assert.match(host.state()[0]?.last_failure ?? "", refusal);
 });
 
@@ -97,7 +97,7 @@ for (const [name, line] of MALFORMED) {
 		const { generate, isWell } = await startHostile(t, "verbatim");
 		const base64 = Buffer.concat([Buffer.from(line), Buffer.from("\n")]).toString("base64");
 		const { reason, sent } = await failure(generate({ base64 }));
-		assert.match(reason, /^it broke the protocol: the response/);
+		assert.match(reason, /\bprotocol: /);
 		assert.equal(sent, true);
 		await isWell();
 		const whole = Buffer.from('{"data":{"is":"well"}}\n').toString("base64");

@@ -60,11 +60,11 @@ async function login(t: TestContext, reply: (request: Request) => Reply, outcome
 const butHerBind = (reply: (request: Request) => Reply) =>
 	honestBut("bind", (request) => (request.body.includes(ALICE) ? reply(request) : honest(request)));
 
-const silent = unavailableAs(/^the directory did not answer in time/);
-const lost = unavailableAs(/^the directory closed the connection/);
-const noLdap = unavailableAs(/does not speak LDAP/);
+const silent = unavailableAs(/\bin time\b/);
+const lost = unavailableAs(/\bclosed\b/);
+const noLdap = unavailableAs(/\bLDAP\b/);
 const unreadable = unavailableAs(/cannot be read/);
-const tooMuch = unavailableAs(/sends more than was requested/);
+const tooMuch = unavailableAs(/\bmore than\b/);
 
 test("the honest one lets Alice in", async (t) => {
 	const fake = await fakeFor(t, honest);
@@ -74,9 +74,9 @@ test("the honest one lets Alice in", async (t) => {
 
 test("one that is not there", async () => {
 	const settings = settingsOf({ url: `ldap://127.0.0.1:${await freePort()}` });
-	await assert.rejects(ldap.identify(settings, "alice", PASSWORD), unavailableAs(/^nothing listens at url/));
+	await assert.rejects(ldap.identify(settings, "alice", PASSWORD), unavailableAs(/\blistens at url\b/));
 	const nowhere = settingsOf({ url: "ldaps://directory.invalid" });
-	await assert.rejects(ldap.identify(nowhere, "alice", PASSWORD), unavailableAs(/^the host in url /));
+	await assert.rejects(ldap.identify(nowhere, "alice", PASSWORD), unavailableAs(/\bhost in url\b/));
 });
 
 test("one that never answers: at the first step, at her bind, and in the middle of TLS", {
@@ -130,7 +130,7 @@ test("one that says something else", async (t) => {
 	await login(t, (request) => result(request, 99), unreadable);
 	const { url } = await fakeFor(t, nothing, says("HTTP/1.1 400 Bad Request\r\n\r\n"));
 	const settings = settingsOf({ url: url.replace("ldap:", "ldaps:") });
-	await assert.rejects(ldap.identify(settings, "alice", PASSWORD), unavailableAs(/^the TLS handshake failed/));
+	await assert.rejects(ldap.identify(settings, "alice", PASSWORD), unavailableAs(/\bTLS handshake\b/));
 });
 
 test("one that floods: a message without end, messages nobody asked for, and entries without end", async (t) => {
@@ -146,10 +146,7 @@ test("one that floods: a message without end, messages nobody asked for, and ent
 		request.body.includes("groups") ? flood(entry(request.id, "cn=a", { cn: ["a"] })) : honest(request);
 	const fake = await fakeFor(t, honestBut("search", groups));
 	const settings = settingsOf({ url: fake.url, group_base_dn: "ou=groups" });
-	await assert.rejects(
-		ldap.identify(settings, "alice", PASSWORD),
-		unavailableAs(/^a user is in more than 1000 groups/),
-	);
+	await assert.rejects(ldap.identify(settings, "alice", PASSWORD), unavailableAs(/\b1000 groups\b/));
 });
 
 test("one whose answer is a loop for its reader: the thread is ended, and the next login has another", async (t) => {
@@ -205,8 +202,8 @@ test("one at an address of IPv6", { skip: isIPv6 ? false : "this machine has no 
 test("one that refers to another: nobody goes there", async (t) => {
 	const elsewhere = await fakeFor(t, honest);
 	const referral = (request: Request) => result(request, 10, ber(0xa3, ber(0x04, `${elsewhere.url}/dc=test`)));
-	await login(t, honestBut("search", referral), unavailableAs(/^the directory refers to another server/));
-	await login(t, honestBut("bind", referral), unavailableAs(/^the directory refers to another server/));
+	await login(t, honestBut("search", referral), unavailableAs(/\banother server\b/));
+	await login(t, honestBut("bind", referral), unavailableAs(/\banother server\b/));
 	const reference = (request: Request) =>
 		Buffer.concat([message(request.id, ber(0x73, ber(0x04, `${elsewhere.url}/dc=test`))), result(request, 0)]);
 	await login(t, honestBut("search", reference), refusedAs("unknown"));

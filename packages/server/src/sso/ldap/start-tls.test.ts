@@ -52,7 +52,7 @@ test("a directory that refuses StartTLS, or has it refused on its way, gets noth
 		);
 		await assert.rejects(
 			ldapFor(t).identify(settingsFor(fake), "alice", PASSWORD),
-			unavailableAs(/^the directory refuses StartTLS, and nothing was sent unencrypted/),
+			unavailableAs(/\brefuses StartTLS\b/),
 		);
 		nothingInClear(fake);
 	}
@@ -60,10 +60,7 @@ test("a directory that refuses StartTLS, or has it refused on its way, gets noth
 		t,
 		inClear(() => "drop"),
 	);
-	await assert.rejects(
-		ldapFor(t).identify(settingsFor(dropping), "alice", PASSWORD),
-		unavailableAs(/^the directory closed/),
-	);
+	await assert.rejects(ldapFor(t).identify(settingsFor(dropping), "alice", PASSWORD), unavailableAs(/\bclosed\b/));
 });
 
 test("a directory that agrees and then speaks no TLS gets nothing in clear", async (t) => {
@@ -72,7 +69,7 @@ test("a directory that agrees and then speaks no TLS gets nothing in clear", asy
 		inClear((request) => (request.operation === "start_tls" ? result(request, 0) : Buffer.from("no TLS at all"))),
 	);
 	const socket = ldapFor(t).identify(settingsFor(garbage), "alice", PASSWORD);
-	await assert.rejects(socket, unavailableAs(/^(?:the TLS handshake failed|the directory (?:did not answer|closed))/));
+	await assert.rejects(socket, unavailableAs(/\bTLS handshake\b|\bin time\b|\bclosed\b/));
 	assert.ok(!garbage.received().includes("cn=svc"));
 });
 
@@ -87,7 +84,7 @@ test("an answer that is begun in clear is not finished by what comes encrypted",
 	const anonymous = settingsOf({ url: fake.url, ca_cert: fake.ca, start_tls: true });
 	await assert.rejects(
 		ldapFor(t).identify(anonymous, "alice", "not her password"),
-		unavailableAs(/^data arrived unencrypted after StartTLS/),
+		unavailableAs(/\bafter StartTLS\b/),
 	);
 });
 
@@ -98,7 +95,7 @@ test("a certificate of another authority or for another name ends it, before and
 	for (const options of [{}, { tls: true }]) {
 		const stranger = await fakeFor(t, inClear(agree), options);
 		const misnamed = await fakeFor(t, inClear(agree), { ...options, ...names });
-		wrong.push([stranger, other.ca, /set ca_cert$/], [misnamed, misnamed.ca, /for another name than the host in url$/]);
+		wrong.push([stranger, other.ca, /\bca_cert$/], [misnamed, misnamed.ca, /\banother name\b/]);
 	}
 	for (const [fake, ca_cert, message] of wrong) {
 		const settings = { ...settingsFor(fake), ca_cert };

@@ -49,7 +49,7 @@ test(
 			messageOf(endpoint, { does: "hang" }),
 			messageOf(endpoint, { does: "drip" }),
 		])) {
-			assert.match(message, /^the provider's .+ did not arrive within 5 s$/);
+			assert.match(message, /\bwithin 5 s$/);
 		}
 	}),
 );
@@ -57,16 +57,16 @@ test(
 test(
 	"an answer whose body is broken ends the login, and not the process",
 	everywhere(async (endpoint) => {
-		assert.match((await messageOf(endpoint, { does: "garble" })).message, /could not be fetched \(ECONNRESET\)$/);
+		assert.match((await messageOf(endpoint, { does: "garble" })).message, /\(ECONNRESET\)$/);
 	}),
 );
 
 test(
 	"an answer of more than 1 MiB is not read to its end",
 	everywhere(async (endpoint) => {
-		assert.match((await messageOf(endpoint, { does: "flood" })).message, /larger than 1 MiB$/);
+		assert.match((await messageOf(endpoint, { does: "flood" })).message, /\b1 MiB$/);
 		const body = JSON.stringify({ much: "x".repeat(1_048_576) });
-		assert.match((await messageOf(endpoint, { does: "answer", status: 200, body })).message, /larger than 1 MiB$/);
+		assert.match((await messageOf(endpoint, { does: "answer", status: 200, body })).message, /\b1 MiB$/);
 	}),
 );
 
@@ -91,7 +91,7 @@ test(
 				new RegExp(`\\(status ${status}\\)$`),
 			);
 		}
-		assert.match((await messageOf(endpoint, { does: "drop" })).message, /could not be fetched \(\w+\)$/);
+		assert.match((await messageOf(endpoint, { does: "drop" })).message, /\(\w+\)$/);
 	}),
 );
 
@@ -99,16 +99,16 @@ test("a discovery document that is none, of somebody else, or without what a log
 	const deep = `{"issuer":${"[".repeat(300_000)}${"]".repeat(300_000)}}`;
 	for (const body of ["", "<html>", "[]", "null", '"text"', "{}", '{"issuer":7}', deep]) {
 		const { message } = await messageOf("discovery", { does: "answer", status: 200, body });
-		assert.match(message, /^the provider's discovery document (is none|names another issuer|lacks)/);
+		assert.match(message, /\bdiscovery document\b/);
 	}
 	for (const [wrong, message] of [
-		[{ issuer: "https://other.example" }, /names another issuer/],
-		[{ token_endpoint: undefined }, /lacks a valid token_endpoint/],
-		[{ token_endpoint: "http://127.0.0.1/token" }, /lacks a valid token_endpoint/],
-		[{ authorization_endpoint: "javascript:alert(1)" }, /lacks a valid authorization_endpoint/],
-		[{ jwks_uri: "http://169.254.169.254/keys" }, /lacks a valid jwks_uri/],
-		[{ userinfo_endpoint: "file:///etc/passwd" }, /lacks a valid userinfo_endpoint/],
-		[{ id_token_signing_alg_values_supported: ["HS256", "none"] }, /names no safe algorithm/],
+		[{ issuer: "https://other.example" }, /\banother issuer\b/],
+		[{ token_endpoint: undefined }, /\btoken_endpoint\b/],
+		[{ token_endpoint: "http://127.0.0.1/token" }, /\btoken_endpoint\b/],
+		[{ authorization_endpoint: "javascript:alert(1)" }, /\bauthorization_endpoint\b/],
+		[{ jwks_uri: "http://169.254.169.254/keys" }, /\bjwks_uri\b/],
+		[{ userinfo_endpoint: "file:///etc/passwd" }, /\buserinfo_endpoint\b/],
+		[{ id_token_signing_alg_values_supported: ["HS256", "none"] }, /\bno safe algorithm\b/],
 	] as const) {
 		const peer = await startWith({ metadata: (truth) => ({ ...truth, ...wrong }) });
 		await assert.rejects(logIn(createOidc(), settingsOf(peer)), { name: "ProviderUnavailable", message });
@@ -117,7 +117,7 @@ test("a discovery document that is none, of somebody else, or without what a log
 });
 
 test("keys that are none, or more than 100, are not used", async () => {
-	const message = /not a JSON Web Key Set of 1 to 100 keys$/;
+	const message = /\b1 to 100 keys$/;
 	for (const body of ["", "<html>", "[]", "{}", '{"keys":{}}', '{"keys":[]}', '{"keys":[7]}']) {
 		assert.match((await messageOf("keys", { does: "answer", status: 200, body })).message, message);
 	}
