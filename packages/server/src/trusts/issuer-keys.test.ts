@@ -100,11 +100,11 @@ test("an empty or broken answer never replaces good keys", async () => {
 test("rows 57 and 58: a discovery document that names another issuer, or keys at an address that is none of its own, is not used", async () => {
 	const { issuer } = peer;
 	for (const [wrong, message] of [
-		[{ issuer: "https://other.example" }, /names another issuer/],
-		[{ issuer: `${issuer}/` }, /names another issuer/],
-		[{ issuer: undefined }, /lacks issuer or jwks_uri/],
-		[{ jwks_uri: "nowhere" }, /lacks a valid jwks_uri/],
-		[{ jwks_uri: issuer.replace("https:", "http:") }, /has no https address/],
+		[{ issuer: "https://other.example" }, /\banother issuer\b/],
+		[{ issuer: `${issuer}/` }, /\banother issuer\b/],
+		[{ issuer: undefined }, /\bissuer or jwks_uri\b/],
+		[{ jwks_uri: "nowhere" }, /\bvalid jwks_uri\b/],
+		[{ jwks_uri: issuer.replace("https:", "http:") }, /\bhttps\b/],
 		[{ jwks_uri: "file:///etc/passwd" }, /another host/],
 		[{ jwks_uri: "https://169.254.169.254/keys" }, /another host/],
 	] as const) {
@@ -112,7 +112,7 @@ test("rows 57 and 58: a discovery document that names another issuer, or keys at
 		assert.match(await failureOf(create(), sourceOf(peer)), message);
 	}
 	peer.metadata = (truth) => ({ ...truth, jwks_uri: "https://169.254.169.254/keys" });
-	await assert.rejects(create().findHost(sourceOf(peer)), /key set is at a private address/);
+	await assert.rejects(create().findHost(sourceOf(peer)), /\bprivate address\b/);
 	assert.ok(!peer.asked.includes("/keys"));
 });
 
@@ -126,7 +126,7 @@ test("keys that move to another host are not fetched there until the trust is ma
 	assert.equal(fetches(), 1, "what was found when the trust was made is used");
 	peer.metadata = (truth) => ({ ...truth, jwks_uri: `${other.issuer}/keys` });
 	pass(61 * 60_000);
-	assert.match(await failureOf(keys, sourceOf(peer)), /another host for the keys/);
+	assert.match(await failureOf(keys, sourceOf(peer)), /\banother host\b/);
 	assert.deepEqual(other.asked, []);
 });
 
@@ -135,16 +135,16 @@ test("row 60: a private address is never asked unless the operator allows its ho
 	const names = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "①②⑦.0.0.1", "[::ffff:127.0.0.1]", "[::1]"];
 	for (const name of names) {
 		const issuer = `https://${name}:${port}`;
-		assert.match(await failureOf(create([]), { ...sourceOf(peer), issuer }), /is at a private address/, name);
+		assert.match(await failureOf(create([]), { ...sourceOf(peer), issuer }), /\bprivate address\b/, name);
 	}
 	for (const addresses of [["127.0.0.1"], ["::1", "127.0.0.1"], ["::ffff:127.0.0.1"], ["169.254.169.254"], []]) {
 		const lookup = async () => addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
 		const keys = createIssuerKeys({ private_issuers: [], lookup }, now);
 		const issuer = `https://issuer.example:${port}`;
-		assert.match(await failureOf(keys, { ...sourceOf(peer), issuer }), /is at a private address/, addresses.join());
+		assert.match(await failureOf(keys, { ...sourceOf(peer), issuer }), /\bprivate address\b/, addresses.join());
 	}
 	for (const other of [["127.0.0.1:1"], ["127.0.0"], ["localhost"]])
-		assert.match(await failureOf(create(other), sourceOf(peer)), /is at a private address/);
+		assert.match(await failureOf(create(other), sourceOf(peer)), /\bprivate address\b/);
 	assert.deepEqual(peer.asked, []);
 	await create([`127.0.0.1:${port}`]).keysOf(sourceOf(peer), has("first"));
 	assert.equal(fetches(), 1);
