@@ -269,21 +269,12 @@ test("a refusal says how long to wait, and neither whom nor where", async () => 
 	await fail(throttle, 5);
 	const message = (pattern: RegExp) => (error: unknown) =>
 		error instanceof AppError && error.status === 429 && pattern.test(error.message);
-	await assert.rejects(
-		login(throttle, ADA, HERE)(),
-		message(/^too many failed logins from here: try again in 1 second$/),
-	);
+	await assert.rejects(login(throttle, ADA, HERE)(), message(/\blogins\b.* 1 second$/));
 	pass(1);
 	await fail(throttle, 1);
-	await assert.rejects(
-		login(throttle, ADA, HERE)(),
-		message(/^too many failed logins from here: try again in 2 seconds$/),
-	);
+	await assert.rejects(login(throttle, ADA, HERE)(), message(/\blogins\b.* 2 seconds$/));
 	for (let count = 0; count < 300; count++) await throttle.registration(HERE);
-	await assert.rejects(
-		throttle.registration(HERE),
-		message(/^too many registrations from here: try again in 60 seconds$/),
-	);
+	await assert.rejects(throttle.registration(HERE), message(/\bregistrations\b.* 60 seconds$/));
 });
 
 test("a source has 600 refused logins a minute written down, and others are not slowed by it", async () => {

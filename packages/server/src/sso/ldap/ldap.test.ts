@@ -130,24 +130,15 @@ test("who somebody is needs exactly one value, whatever the attribute", real, as
 
 test("what is misconfigured is said, and no login is tried", real, async () => {
 	const wrong: [fields: Record<string, unknown>, message: RegExp][] = [
-		[{ bind_password: "wrong" }, /^the directory rejects bind_dn and bind_password \(result code 49\)$/],
-		[
-			{ bind_dn: undefined, bind_password: undefined },
-			/^the directory (?:cannot|does not) \w+ user_base_dn: .* \(result code \d+\)$/,
-		],
-		[{ bind_password: undefined }, /^bind_dn and bind_password must both be set/],
-		[
-			{ user_base_dn: "ou=nobody,dc=test" },
-			/^the directory (?:cannot|does not) \w+ user_base_dn: .* \(result code 32\)$/,
-		],
-		[{ user_base_dn: "nobody" }, /^user_base_dn must be a name such as/],
-		[{ user_filter: "(uid={username}" }, /^user_filter must be a filter that contains \{username\}/],
-		[{ group_filter: "(member=*)" }, /^group_filter must be a filter that contains \{dn\}/],
-		[
-			{ group_base_dn: "ou=nothing,dc=test" },
-			/^the directory (?:cannot|does not) \w+ group_base_dn: .* \(result code 32\)$/,
-		],
-		[{ id_attribute: "entry UUID" }, /^id_attribute, email_attribute and name_attribute must be names/],
+		[{ bind_password: "wrong" }, /\bbind_dn\b.*\bbind_password\b.*\b49\)$/],
+		[{ bind_dn: undefined, bind_password: undefined }, /\buser_base_dn\b.* \d+\)$/],
+		[{ bind_password: undefined }, /^bind_dn and bind_password\b/],
+		[{ user_base_dn: "ou=nobody,dc=test" }, /\buser_base_dn\b.* 32\)$/],
+		[{ user_base_dn: "nobody" }, /^user_base_dn\b/],
+		[{ user_filter: "(uid={username}" }, /^user_filter\b.*\{username\}/],
+		[{ group_filter: "(member=*)" }, /^group_filter\b.*\{dn\}/],
+		[{ group_base_dn: "ou=nothing,dc=test" }, /\bgroup_base_dn\b.* 32\)$/],
+		[{ id_attribute: "entry UUID" }, /^id_attribute, email_attribute and name_attribute\b/],
 	];
 	for (const [fields, message] of wrong) {
 		await assert.rejects(ldap.test(settings(fields)), unavailableAs(message), String(message));
@@ -160,14 +151,11 @@ test(
 	real,
 	async () => {
 		const nothingPinned = { ca_cert: undefined };
-		await assert.rejects(ldap.identify(settings(nothingPinned), "alice", PASSWORD), unavailableAs(/set ca_cert$/));
+		await assert.rejects(ldap.identify(settings(nothingPinned), "alice", PASSWORD), unavailableAs(/\bca_cert$/));
 		const startTls = { url: slapd.ldap_url, start_tls: true };
 		const garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----";
-		await assert.rejects(ldap.test(settings({ ...startTls, ...nothingPinned })), unavailableAs(/set ca_cert$/));
-		await assert.rejects(
-			ldap.test(settings({ ca_cert: garbage })),
-			unavailableAs(/^ca_cert is not a readable certificate/),
-		);
+		await assert.rejects(ldap.test(settings({ ...startTls, ...nothingPinned })), unavailableAs(/\bca_cert$/));
+		await assert.rejects(ldap.test(settings({ ca_cert: garbage })), unavailableAs(/^ca_cert\b/));
 		await ldap.test(settings({ url: slapd.ldaps_url.replace("127.0.0.1", "localhost") }));
 		await ldap.test(settings({ ...startTls, url: slapd.ldap_url.replace("127.0.0.1", "localhost") }));
 	},
@@ -190,11 +178,7 @@ test("a directory that hangs is given up in five seconds, and others are asked m
 	let givenUp = 0;
 	const logins = Array.from({ length: 30 }, () => ldap.identify(settings(), "alice", PASSWORD));
 	for (const login of logins) login.catch(({ message }) => (givenUp += Number(/in time/.test(message))));
-	const hanging = Promise.all(
-		logins.map((login) =>
-			assert.rejects(login, unavailableAs(/^the directory did not answer in time|^too many logins are waiting/)),
-		),
-	);
+	const hanging = Promise.all(logins.map((login) => assert.rejects(login, unavailableAs(/\bin time\b|\btoo many\b/))));
 	assert.equal((await ldap.identify(open, "alice", PASSWORD)).email, "alice@example.com");
 	assert.equal(givenUp, 0, "the other directory is not waited for");
 	await hanging;

@@ -116,10 +116,7 @@ test("a server that lies about a drop is found out", async (t) => {
 test("an error to another question is a refusal, bounded, on one line, with the password masked", async (t) => {
 	const { fake, connector } = await fakeFor(t);
 	fake.fault("usersInfo", failure(77_777, `a\r\nb\u001b[31m\u2028c ${"x".repeat(1000)}`));
-	await assert.rejects(
-		connector.exists(USER),
-		refusedAs("rejected", /^the document database answered: a\?\?b\?\[31m\?c x{100,200}$/),
-	);
+	await assert.rejects(connector.exists(USER), refusedAs("rejected", /: a\?\?b\?\[31m\?c x{100,200}$/));
 	fake.fault("createUser", failure(13, `not authorized to execute { pwd: "${PASSWORD}" } over ${fake.uri}`));
 	await assert.rejects(connector.createUser(docCreate()), refusedAs("denied", /{ pwd: "\*+" } over \*+$/));
 });
@@ -128,10 +125,7 @@ test("a server that is not there is unreachable, and no message has its address"
 	const connection_uri = `mongodb://root:secret@127.0.0.1:${await freePort()}/`;
 	const connector = createDocumentDbConnector(needsOf({ connection_uri, database: "app" }));
 	t.after(() => connector.close());
-	await assert.rejects(
-		connector.ping(),
-		refusedAs("unreachable", /^the document database does not answer \(ECONNREFUSED\)$/),
-	);
+	await assert.rejects(connector.ping(), refusedAs("unreachable", /\(ECONNREFUSED\)$/));
 });
 
 test("once closed, nothing can be asked", async (t) => {

@@ -90,11 +90,11 @@ test("a configuration that cannot be used is refused by the name of its field", 
 	const bad: [Fields, RegExp][] = [
 		...[...hostless, ...strange, undefined].map((address): [Fields, RegExp] => [
 			{ address },
-			/^address must be host:port$/,
+			/^address .*\bhost:port$/,
 		]),
-		[{ password: undefined }, /^password must be /],
-		[{ database: -1 }, /^database must be /],
-		[{ tls: "yes" }, /^tls must be /],
+		[{ password: undefined }, /^password\b/],
+		[{ database: -1 }, /^database\b/],
+		[{ tls: "yes" }, /^tls\b/],
 	];
 	for (const [fields, says] of bad) {
 		assert.throws(
