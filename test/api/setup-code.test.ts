@@ -29,7 +29,7 @@ function register(more: object = {}) {
 test("the code is where only the server's own account can read it, and no log has it", () => {
 	assert.match(code, /^[\w-]{32}$/);
 	assert.equal(statSync(file()).mode & 0o777, 0o600);
-	assert.match(server.stdout(), /svc init .*\n.*setup code, which is in .*setup-code/);
+	assert.match(server.stdout(), /svc init .*\n.*\/setup-code/);
 	assert.ok(!`${server.stdout()}${server.stderr()}`.includes(code));
 });
 
@@ -61,7 +61,7 @@ test("then the code is gone and opens nothing more", async () => {
 	refused(await register(), 403, "registration_admin_only");
 	await server.restart();
 	assert.equal(existsSync(file()), false);
-	assert.doesNotMatch(server.stdout().slice(server.stdout().lastIndexOf("listening on")), /setup code/);
+	assert.doesNotMatch(server.stdout().slice(server.stdout().lastIndexOf("listening on")), /setup-code/);
 });
 
 test("where everybody may register, a request for the first account only is refused when there is one", async () => {

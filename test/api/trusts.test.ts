@@ -152,11 +152,11 @@ test("a trust is refused when the issuer's keys cannot be fetched", async () => 
 		elsewhere.metadata = (truth) => ({ ...truth, jwks_uri: "https://169.254.169.254/keys" });
 		const bodyOf = ({ issuer, ca_cert }: Issuer) => github({ issuer, ca_cert });
 		const cases = [
-			[bodyOf(away), /status 503.*nothing was stored/],
-			[bodyOf(liar), /another issuer/],
-			[bodyOf(elsewhere), /private address/],
-			[github({ issuer: "https://127.0.0.2" }), /private address.*trusts\.private_issuers/],
-			[github({ ca_cert: null }), /could not be fetched/],
+			[bodyOf(away), /\b503\b/],
+			[bodyOf(liar), /another/],
+			[bodyOf(elsewhere), /trusts\.private_issuers/],
+			[github({ issuer: "https://127.0.0.2" }), /trusts\.private_issuers/],
+			[github({ ca_cert: null }), /\([A-Z_]+\)/],
 		] as const;
 		for (const [body, says] of cases) {
 			const answer = await set(body);
