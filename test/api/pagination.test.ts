@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, type Api, api } from "../harness/client.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { apiToken, bind, fewAtOnce, type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { apiToken, bind, fewAtOnce, login, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import type { Page } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -37,6 +37,7 @@ before(async () => {
 	for (let count = 0; count < PEOPLE; count += 1) {
 		await realm(client, alice);
 		await apiToken(client, alice, "read");
+		await login(client, alice);
 		await secret(client, alice, slug, "VERSIONED", `value ${count}`, { environment: "prod" });
 	}
 	const keys = Array.from({ length: SECRETS }, (_, index) => `KEY_${index}`);
@@ -46,6 +47,7 @@ before(async () => {
 	add("realms", "/realms");
 	add("secrets", `/realms/${slug}/secrets`, "key", alice, SECRETS);
 	add("tokens", "/auth/tokens");
+	add("sessions", "/auth/sessions");
 	add("bindings", `/realms/${slug}/policy/bindings`, "user_id");
 	add("versions", `/realms/${slug}/secrets/VERSIONED/versions?env=prod`, "version");
 	add("events", "/audit/events", "id", alice, SECRETS);

@@ -36,6 +36,11 @@ export async function login(api: Api, who: Pick<Person, "email" | "password">): 
 	return ok(await api.post<Login>("/auth/login", body)).token;
 }
 
+/** Returns the id of the session that a token is of. */
+export function sessionId(token: string): string {
+	return JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).jti;
+}
+
 /** Runs work for each item, four at once: only four password checks of one source may wait. Returns the results in the order of the items. */
 export async function fewAtOnce<Item, Result>(
 	items: readonly Item[],

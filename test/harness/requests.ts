@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { ENGINE_REQUESTS } from "./engine-requests.ts";
 import { ok } from "./expect.ts";
-import { apiToken, bind, invitation, PASSWORD, type Person, realm, secretPath, unique } from "./fixtures.ts";
+import {
+	apiToken,
+	bind,
+	invitation,
+	login,
+	PASSWORD,
+	type Person,
+	realm,
+	secretPath,
+	sessionId,
+	unique,
+} from "./fixtures.ts";
 import { MACHINE_REQUESTS } from "./machine-requests.ts";
 import { SSO_REQUESTS } from "./sso-requests.ts";
 import { freshSecret, type World } from "./world.ts";
@@ -69,6 +80,10 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		const { id } = await invitation(api, person ?? people.owner);
 		return { path: `${V1}/invitations/${id}` };
 	},
+
+	"DELETE /api/v1/auth/sessions/{id}": async ({ api, people }, { person = people.owner }) => ({
+		path: `${V1}/auth/sessions/${sessionId(await login(api, person))}`,
+	}),
 
 	"POST /api/v1/auth/tokens": (_, { scopes }) => ({
 		path: `${V1}/auth/tokens`,

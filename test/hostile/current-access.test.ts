@@ -30,6 +30,7 @@ const VALIDATE = "POST /api/v1/realms/{slug}/engines/{type}/validate";
 const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/auth/logout", "own", { sessionOnly: true }],
 	["POST /api/v1/auth/password", "own", { sessionOnly: true }],
+	["DELETE /api/v1/auth/sessions/{id}", "own", { sessionOnly: true }],
 	["POST /api/v1/auth/tokens", "own"],
 	["POST /api/v1/auth/tokens", "viewer", { body: { realm: "" } }],
 	["DELETE /api/v1/auth/tokens/{id}", "own"],

@@ -70,6 +70,9 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/auth/ldap/{provider}/link", 200, "user", "session", "session", FEW],
 	["GET /api/v1/auth/identities", 200, "user", "session", "session", 64],
 	["DELETE /api/v1/auth/identities/{id}", 200, "user", "session", "session", FEW],
+	// In neither document: for `svc session` and the console.
+	["GET /api/v1/auth/sessions", 200, "user", "session", "session", ["page", 32]],
+	["DELETE /api/v1/auth/sessions/{id}", 200, "user", "session", "session", FEW],
 	["GET /api/v1/auth/providers/{name}", 200, "instance", "read", "instance", AS_REQUEST],
 	["PUT /api/v1/auth/providers/{name}", 200, "instance", "write", "instance", AS_REQUEST],
 	["DELETE /api/v1/auth/providers/{name}", 200, "instance", "delete", "instance", FEW],

@@ -33,6 +33,7 @@ import { addResetCommand } from "./commands/reset.ts";
 import { addRevokeCommand } from "./commands/revoke.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addSecretCommands, addShortForms } from "./commands/secret.ts";
+import { addSessionCommands } from "./commands/session.ts";
 import { addSsoCommands } from "./commands/sso.ts";
 import { addTokenCommands } from "./commands/token.ts";
 import { addUsersCommands } from "./commands/users.ts";
@@ -103,6 +104,7 @@ function addEverydayCommands(program: Command, io: Io): void {
 	addAuthCommands(program, io);
 	addResetCommand(program, io);
 	addAccountCommands(program, io);
+	addSessionCommands(program, io);
 	addTokenCommands(program, io);
 	program.commandsGroup("Realms and secrets:");
 	addRealmCommands(program, io);

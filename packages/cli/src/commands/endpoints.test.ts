@@ -86,6 +86,16 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		"slug         shop\nname         Shop\ndescription\nid           i\nowner        ada@a.example\ncreated      t\n",
 	],
 	[
+		"session list",
+		"GET auth/sessions?limit=100",
+		page("sessions", [
+			{ id: "i", provider: "", created_at: "t", expires_at: "e", current: true },
+			{ id: "j", provider: "corp", created_at: "t", expires_at: "e", current: false },
+		]),
+		"ID  BY        BEGAN  ENDS  CURRENT\ni   password  t      e     this one\nj   corp      t      e\n",
+	],
+	["session end i", "DELETE auth/sessions/i", { body: { message: "session ended" } }, "session ended\n"],
+	[
 		"token list",
 		"GET auth/tokens?limit=100",
 		page("tokens", [TOKEN]),

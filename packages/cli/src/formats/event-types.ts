@@ -4,6 +4,7 @@ export const EVENT_TYPES: readonly string[] = [
 	"auth.login",
 	"auth.login.failed",
 	"auth.logout",
+	"auth.session.ended",
 	"auth.password.changed",
 	"auth.password.reset",
 	"auth.token.created",

@@ -259,6 +259,8 @@ export const accountOperations = {
 		by: 2,
 	}),
 	session: read<(jti: string) => Session | undefined>(),
+	/** Lists an account's sessions that have not ended by the instant, in the order of their ids. */
+	sessions: read<(user_id: string, now: string, after: string, limit: number) => Session[]>(),
 	/** Forgets sessions that ended before the instant. */
 	dropSessions: write<(ended_before: string) => number>({ forgets: [] }),
 	/** Tells whether one of the pairs was seen after the instant. */

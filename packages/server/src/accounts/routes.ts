@@ -7,6 +7,7 @@ import { IdentitySchema, shownIdentity } from "../sso/model.ts";
 import { type AccountNeeds, changePassword, getUser, listUsers, login, logout } from "./accounts.ts";
 import { setLimits } from "./limits.ts";
 import { type Account, ChangePassword, Login, Register, SetAdmin, SetLimits } from "./model.ts";
+import { ownSessionRoutes } from "./own-session-routes.ts";
 import { type RegistrationNeeds, register } from "./registration.ts";
 import { setAdmin, setDisabled } from "./standing.ts";
 
@@ -30,7 +31,7 @@ export interface AccountRouteNeeds extends AccountNeeds, RegistrationNeeds {
 
 /** Spec: API › Accounts and login. Design: §7.1. */
 export function accountRoutes(needs: AccountRouteNeeds): Route[] {
-	return [...visitorRoutes(needs), ...sessionRoutes(needs), ...userRoutes(needs)];
+	return [...visitorRoutes(needs), ...ownSessionRoutes(needs), ...sessionRoutes(needs), ...userRoutes(needs)];
 }
 
 function visitorRoutes(needs: AccountRouteNeeds): Route[] {

@@ -29,6 +29,7 @@ export type Strange = Omit<StrangeEvent, "problem" | "ended_by" | "since">;
 /** Types whose writer checks the maker in the transaction that adds the event: one that had ended makes none. */
 const CHECKED: ReadonlySet<string> = new Set<EventType>([
 	"auth.logout",
+	"auth.session.ended",
 	"auth.password.changed",
 	"auth.token.created",
 	"auth.token.revoked",

@@ -10,6 +10,7 @@ export const EVENT_TYPES = [
 	"auth.login",
 	"auth.login.failed",
 	"auth.logout",
+	"auth.session.ended",
 	"auth.password.changed",
 	"auth.password.reset",
 	"auth.token.created",

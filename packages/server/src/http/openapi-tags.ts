@@ -28,6 +28,7 @@ const NOUN_OF: Readonly<Record<string, string>> = {
 		"auth/whoami": "accounts",
 		"auth/logout": "accounts",
 		"auth/password": "accounts",
+		"auth/sessions": "accounts",
 		"auth/reset": "accounts",
 		auth: "sso",
 	},

@@ -35,6 +35,18 @@ export async function holdingContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await accounts.session(session.jti), undefined);
 	});
 
+	test("an account's open sessions are listed in the order of their ids, page by page, and nobody else's", async () => {
+		const [ada, bob] = [await addAccount(store), await addAccount(store)];
+		const own = [await signIn(ada, aSource()), await signIn(ada, aSource()), await signIn(ada, aSource())];
+		await signIn(bob, aSource());
+		own.sort((one, other) => (one.jti < other.jti ? -1 : 1));
+		assert.deepEqual(await accounts.sessions(ada.id, MADE_AT, "", 10), own);
+		assert.deepEqual(await accounts.sessions(ada.id, MADE_AT, own[0]?.jti ?? "", 1), own.slice(1, 2));
+		await accounts.closeSession(own[1]?.jti ?? "", anEvent());
+		assert.deepEqual(await accounts.sessions(ada.id, MADE_AT, "", 10), [own[0], own[2]]);
+		assert.deepEqual(await accounts.sessions(ada.id, LATER, "", 10), []);
+	});
+
 	test("an account's sessions, tokens and unpurged realms are counted", async () => {
 		const ada = await addAccount(store);
 		await signIn(ada, aSource());

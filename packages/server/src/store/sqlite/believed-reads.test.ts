@@ -66,6 +66,7 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"accounts.holdings": ["a", MADE_AT],
 	"accounts.isKnownSource": [[Buffer.alloc(32)], MADE_AT],
 	"accounts.list": ["", 1],
+	"accounts.sessions": ["a", MADE_AT, "", 1],
 	"audit.count": [QUERY],
 	"audit.export": [QUERY, { last: "1" }, 1],
 	"accounts.startingWith": ["a@", 1],

@@ -65,6 +65,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"accounts.holdings": [() => accounts.holdings("a", MADE_AT), /session_by_user .*api_token_by_user .*realm_by_owner/],
 	"accounts.limits": [() => accounts.limits("a"), /account_limit USING PRIMARY KEY/],
 	"accounts.isKnownSource": [() => accounts.isKnownSource([KNOWN.pair], MADE_AT), /known_source .* KEY \(pair=\?\)/],
+	"accounts.sessions": [() => accounts.sessions("a", MADE_AT, "", 10), /session USING INDEX session_by_user/],
 	"accounts.sessionOwner": [() => accounts.sessionOwner("j", "a", MADE_AT), /session USING PRIMARY KEY \(jti=\?\)/],
 	"engines.config": [() => engines.config("e", "r", "active"), /engine_config_by_scope \(realm_id=\? AND engine=\?\)/],
 	"engines.configById": [() => engines.configById("c"), /engine_config .*\(id=\?\)/],

@@ -51,7 +51,7 @@ export function accountReads(db: Reader, connection: Database): Reads {
 	);
 	const owner = accountOf(db);
 	return {
-		session: sessionOf(db),
+		...sessionReads(db),
 		byEmail: (email) => byEmail().get({ email }),
 		byId: (id) => byId().get({ id }),
 		startingWith: startingWithOf(db),
@@ -94,8 +94,8 @@ function startingWithOf(db: Reader): Reads["startingWith"] {
 	return (start, limit) => some().all({ start, end: start + LAST_CHARACTER, limit });
 }
 
-/** Prepares the question for a session. */
-function sessionOf(db: Reader): Reads["session"] {
+/** Prepares the questions for a session, and for the open ones of an account. */
+function sessionReads(db: Reader): Pick<Reads, "session" | "sessions"> {
 	const one = later(() =>
 		db
 			.select()
@@ -103,7 +103,25 @@ function sessionOf(db: Reader): Reads["session"] {
 			.where(eq(session.jti, placeholder("jti")))
 			.prepare(),
 	);
-	return (jti) => one().get({ jti });
+	const open = later(() =>
+		db
+			.select()
+			.from(session)
+			.where(
+				and(
+					eq(session.user_id, placeholder("user_id")),
+					gt(session.expires_at, placeholder("now")),
+					gt(session.jti, placeholder("after")),
+				),
+			)
+			.orderBy(asc(session.jti))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	return {
+		session: (jti) => one().get({ jti }),
+		sessions: (user_id, now, after, limit) => open().all({ user_id, now, after, limit }),
+	};
 }
 
 /** Prepares the question of how much an account holds. */
