@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { heading } from "../harness/browser.ts";
 import { startErrands } from "../harness/errand.ts";
 import { ok } from "../harness/expect.ts";
-import { unique } from "../harness/fixtures.ts";
+import { login, sessionId, unique } from "../harness/fixtures.ts";
 
 const errand = startErrands();
 
@@ -46,6 +46,24 @@ errand("Back does not show a new token again", async ({ page, told, open }) => {
 	await page.goBack();
 	await heading(page, "New API token");
 	assert.equal((await page.content()).includes(token), false);
+});
+
+errand("somebody ends a session on another machine, and keeps this one", async ({ client, page, ada, open, told }) => {
+	const token = await login(client, ada);
+	await open("/account");
+	await page.getByRole("link", { name: "Where you are signed in" }).click();
+	await heading(page, "Your sessions");
+	const { sessions } = ok(await client.get<{ sessions: { current: boolean }[] }>("/auth/sessions", { token }));
+	assert.equal(await page.getByRole("row").count(), sessions.length + 1);
+	assert.equal(await page.getByText("this one", { exact: true }).count(), 1);
+	const isOpen = async (one: string) => (await client.get("/auth/whoami", { token: one })).status === 200;
+	await page
+		.locator("tr", { has: page.locator(`input[value="${sessionId(token)}"]`) })
+		.getByRole("button")
+		.click();
+	await told("The session has ended.");
+	assert.equal(await isOpen(token), false);
+	assert.equal(await isOpen(ada.token), true);
 });
 
 errand("somebody sees how the account signs in, and that unlinking asks for the password", async ({ page, ada }) => {

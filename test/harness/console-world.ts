@@ -85,6 +85,7 @@ export const PAGES: readonly ListedPage[] = [
 		prepare: (page) => page.getByText("Change", { exact: true }).last().click(),
 	},
 	{ name: "account", path: () => "/console/account", heading: () => "Your account" },
+	{ name: "sessions", path: () => "/console/account/sessions", heading: () => "Your sessions" },
 	...ERRAND_PAGES,
 	{ name: "not-found", path: () => "/console/nowhere", heading: () => "Not found" },
 ];

@@ -15,6 +15,7 @@ import { type MachinePageNeeds, machinePage } from "./pages/machine.ts";
 import { type MachineListNeeds, machinesPage } from "./pages/machines.ts";
 import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
 import { type NewTokenNeeds, newTokenPage } from "./pages/new-token.ts";
+import { type OwnSessionPageNeeds, ownSessionsPage } from "./pages/own-sessions.ts";
 import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
 import type { RegisterNeeds } from "./pages/register.ts";
 import { secretPage } from "./pages/secret.ts";
@@ -33,6 +34,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	AccountPageNeeds &
 	NewTokenNeeds &
 	IdentityPageNeeds &
+	OwnSessionPageNeeds &
 	InvitationPageNeeds &
 	ExplainPageNeeds &
 	MachineListNeeds &
@@ -63,6 +65,11 @@ export function endpointsOf(needs: SiteNeeds): Endpoint[] {
 		...ofPeople,
 		...ofMachines,
 	];
-	const ofAccounts = [...accountPage(needs), ...newTokenPage(needs), ...identitiesPage(needs)];
+	const ofAccounts = [
+		...accountPage(needs),
+		...newTokenPage(needs),
+		...identitiesPage(needs),
+		...ownSessionsPage(needs),
+	];
 	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts, ...confirmPage(needs), ...serverPages(needs)];
 }

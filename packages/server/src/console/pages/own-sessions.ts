@@ -1,0 +1,46 @@
+import { endSession, listSessions, type OwnSessionNeeds } from "../../accounts/own-sessions.ts";
+import { command } from "../command.ts";
+import { address, type Html, html } from "../html.ts";
+import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { more, table, time } from "./parts.ts";
+
+/** Dependencies of the page of one's own sessions. */
+export type OwnSessionPageNeeds = OwnSessionNeeds;
+
+const PAGE = 100;
+const PATH = /^\/console\/account\/sessions$/;
+
+/** The caller's open sessions, and how to end each. */
+export function ownSessionsPage(needs: OwnSessionPageNeeds): Endpoint[] {
+	return [
+		{ method: "GET", path: PATH, answer: (visit) => sessions(needs, visit) },
+		{ method: "POST", path: PATH, answer: (visit) => end(needs, visit) },
+	];
+}
+
+async function sessions(needs: OwnSessionPageNeeds, { actor, query, token }: Visit): Promise<Page> {
+	const { rows, pagination } = await listSessions(needs, actor, { limit: PAGE, cursor: query.cursor });
+	const lines = rows.map(({ jti, created_at, expires_at, provider, current }) => {
+		const way = provider === "" ? "password" : provider;
+		const button = current ? html`<strong>this one</strong>` : ending(jti, created_at, token);
+		return html`<tr><th scope="row">${time(created_at)}</th><td data-label="Signed in with">${way}</td><td data-label="Ends">${time(expires_at)}</td><td>${button}</td></tr>`;
+	});
+	return {
+		title: "Your sessions",
+		above: [
+			["Realms", address`/console`],
+			["Your account", address`/console/account`],
+		],
+		body: html`<p>Each browser and each command line where you signed in has one, for 24 hours. One that you do not know means that somebody else may know how you sign in: another password, with <code>svc password</code>, ends all but this one.</p>${table("Your open sessions", ["Began", "Signed in with", "Ends", "End it"], lines)}${more(pagination, (cursor) => address`/console/account/sessions?cursor=${cursor}`)}`,
+		commands: [command`svc session list`, command`svc session end SESSION-ID`, command`svc password`],
+	};
+}
+
+function ending(id: string, created_at: string, token: Html): Html {
+	return html`<form method="post" action="/console/account/sessions">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End the session that began ${created_at.slice(0, 16).replace("T", " ")} UTC">End</button></form>`;
+}
+
+async function end(needs: OwnSessionPageNeeds, visit: Visit): Promise<Moved> {
+	await endSession(needs, visit.actor, fieldOf(visit, "id"));
+	return { to: address`/console/account/sessions`, message: "The session has ended." };
+}
