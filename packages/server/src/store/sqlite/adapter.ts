@@ -85,7 +85,7 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		realms: realmReads(db),
 		resets: resetReads(db),
 		revocations: revocationReads(db),
-		secrets: secretReads(db),
+		secrets: secretReads(db, connection),
 		sso: ssoReads(db),
 		tokens: tokenReads(db),
 		trusts: trustReads(db),

@@ -51,7 +51,7 @@ const QUESTIONS: Record<string, object> = {
 	realms: { ...realmReads(reader), ...realmLists(db) },
 	resets: resetReads(reader),
 	revocations: revocationReads(reader),
-	secrets: { ...secretReads(reader), ...currentVersions(db), keySet: keySetOfSecrets(db) },
+	secrets: { ...secretReads(reader, db), ...currentVersions(db), keySet: keySetOfSecrets(db) },
 	sso: ssoReads(reader),
 	tokens: { ...tokenReads(reader), ...tokenLines(db) },
 	trusts: trustReads(reader),

@@ -39,7 +39,7 @@ const client = drizzle({ client: connection });
 const plain = {
 	accounts: accountReads(client, connection),
 	realms: realmReads(client),
-	secrets: secretReads(client),
+	secrets: secretReads(client, connection),
 	tokens: tokenReads(client),
 };
 

@@ -52,7 +52,7 @@ const machines = machineReads(reader);
 const policy = policyReads(reader);
 const realms = realmReads(reader);
 const resets = resetReads(reader);
-const secrets = secretReads(reader);
+const secrets = secretReads(reader, db);
 const tokens = tokenReads(reader);
 const trusts = trustReads(reader);
 
@@ -187,6 +187,18 @@ test("what a token made is found by an index", () => {
 		assert.match(plan.join("; "), /SEARCH main.api_token USING .*api_token_by_maker \(maker_id=\?\)/);
 		assert.deepEqual(plan.filter(isScan), []);
 	}
+});
+
+test("versions are looked up by the index of their numbers, each once", () => {
+	ran.length = 0;
+	secrets.versionsAt([{ secret_id: 1, version: 1, bytes: 1 }]);
+	const plans = ran.map((sql) => planOf(sql));
+	assert.equal(plans.length, 1);
+	assert.deepEqual(plans.flat().filter(isScan), []);
+	assert.match(
+		plans.flat().join("; "),
+		/SCAN json_each .*SEARCH s .*\(rowid=\?\).*secret_version .*\(secret_id=\? AND version=\?\)/,
+	);
 });
 
 test("what every request asks sorts nothing and makes no temporary table", () => {

@@ -21,8 +21,8 @@ test("a question is prepared when it is asked for the first time, and once", asy
 	const prepare = t.mock.method(db, "prepare");
 	const reader = drizzle({ client: db });
 	const { count } = accountReads(reader, db);
-	for (const reads of [engineReads, keyReads, leaseReads, policyReads, realmReads, secretReads, ssoReads, tokenReads])
-		reads(reader);
+	for (const reads of [engineReads, keyReads, leaseReads, policyReads, realmReads, ssoReads, tokenReads]) reads(reader);
+	secretReads(reader, db);
 	restoreReads(db);
 	assert.equal(prepare.mock.callCount(), 0);
 	assert.equal(count(), 0);

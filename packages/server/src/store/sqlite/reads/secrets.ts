@@ -1,4 +1,4 @@
-import type { Environment } from "../../../messages.ts";
+import type { Database } from "better-sqlite3";
 import { rowAltered } from "../../answers.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, desc, eq, gt, isNull, lt, or, sql } from "../drizzle.ts";
@@ -6,6 +6,7 @@ import { believed } from "../row-guard.ts";
 import { secret, secretVersion } from "../schema.ts";
 import { deletedSecretReads } from "./deleted-secrets.ts";
 import { later, type Reader } from "./reader.ts";
+import { secretListReads } from "./secret-lists.ts";
 
 type Reads = Implementations<"read">["secrets"];
 
@@ -37,8 +38,15 @@ const inEnvironment = or(
 const asItIs = sql.raw(`secret AS ${believed("secret")}`);
 
 /** Questions about secrets. A deleted secret has no versions, so looking for versions finds live secrets only. */
-export function secretReads(db: Reader): Reads {
-	return { ...single(db), ...lists(db), ...versions(db), ...histories(db), ...expiring(db), ...deletedSecretReads(db) };
+export function secretReads(db: Reader, connection: Database): Reads {
+	return {
+		...single(db),
+		...lists(db),
+		...secretListReads(connection),
+		...histories(db),
+		...expiring(db),
+		...deletedSecretReads(db),
+	};
 }
 
 function single(db: Reader): Pick<Reads, "get" | "version"> {
@@ -127,39 +135,6 @@ function lists(db: Reader): Pick<Reads, "list" | "count"> {
 					return { ...row, version, created_at, position: String(row.secret_id) };
 				}),
 		count: (realm_id, environment) => total().get({ realm_id, environment: environment ?? "" })?.total ?? 0,
-	};
-}
-
-function versions(db: Reader): Pick<Reads, "versionsAt"> {
-	// Two questions: SQLite would prepare a join again for each version.
-	const version = later(() =>
-		db
-			.select(stored)
-			.from(secretVersion)
-			.where(
-				and(eq(secretVersion.secret_id, placeholder("secret_id")), eq(secretVersion.version, placeholder("version"))),
-			)
-			.prepare(),
-	);
-	// A value opens under its own name alone: the name needs no MAC here.
-	const name = later(() =>
-		db
-			.select({
-				realm_id: sql<string>`${secret.realm_id}`,
-				environment: sql<Environment>`${secret.environment}`,
-				key: sql<string>`${secret.key}`,
-			})
-			.from(asItIs)
-			.where(eq(secret.id, placeholder("secret_id")))
-			.prepare(),
-	);
-	return {
-		versionsAt: (wanted) =>
-			wanted.map(({ secret_id, version: number }) => {
-				const named = name().get({ secret_id });
-				const row = named && version().get({ secret_id, version: number });
-				return row && { ...row, ...named };
-			}),
 	};
 }
 
