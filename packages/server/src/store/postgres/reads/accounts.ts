@@ -38,6 +38,13 @@ export function accountReads(db: Snapshot): Late<Implementations<"read">["accoun
 		async session(jti) {
 			return (await db.believed("session", "jti = $1", [jti]))[0];
 		},
+		sessions: (user_id, now, after, limit) =>
+			db.believed("session", "user_id = $1 AND expires_at > $2 AND jti > $3 ORDER BY jti LIMIT $4", [
+				user_id,
+				now,
+				after,
+				limit,
+			]),
 		async sessionOwner(jti, user_id, now) {
 			const [session] = await db.believed("session", "jti = $1 AND user_id = $2 AND expires_at > $3", [
 				jti,

@@ -103,6 +103,5 @@ async function register(
 	const { outcome, first, instance_admin } = decision;
 	await db.insert("account", { ...account, instance_admin });
 	db.append(event, { instance_admin, ...(await useInvitations(db, used)) });
-	await giveRoles(db, used, account.id, event);
-	return { outcome, first };
+	return { outcome, first, left_out: await giveRoles(db, used, account.id, event) };
 }

@@ -1,4 +1,4 @@
-import type { UsedInvitation } from "../../../accounts/model.ts";
+import type { LeftOutRole, UsedInvitation } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideInvitation, decideInvitedRole, isUsable } from "../../../invitations/decide.ts";
 import type { Role } from "../../../policy/model.ts";
@@ -105,15 +105,21 @@ export async function useInvitations(
 	return { invitation_id: of("id"), invited_by: of("created_by") };
 }
 
-/** Gives a new account the roles; each realm's log tells, also of one that the invitation's maker may not give any more. */
+/** Gives a new account the roles; each realm's log tells, also of one that the invitation's maker may not give any more. @returns the latter */
 export async function giveRoles(
 	db: Change,
 	invitations: readonly OpenInvitation[],
 	user_id: string,
 	event: AuditEvent,
-): Promise<void> {
-	for (const { id: invitation_id, created_by: granted_by, roles } of invitations)
-		for (const role of roles) await giveRole(db, { ...role, user_id, granted_by }, invitation_id, event);
+): Promise<LeftOutRole[]> {
+	const leftOut: LeftOutRole[] = [];
+	for (const { id: invitation_id, created_by: granted_by, roles } of invitations) {
+		for (const role of roles) {
+			const refused = await giveRole(db, { ...role, user_id, granted_by }, invitation_id, event);
+			if (refused !== undefined) leftOut.push(refused);
+		}
+	}
+	return leftOut;
 }
 
 interface GivenRole {
@@ -124,7 +130,12 @@ interface GivenRole {
 	granted_by: string;
 }
 
-async function giveRole(db: Change, binding: GivenRole, invitation_id: string, event: AuditEvent): Promise<void> {
+async function giveRole(
+	db: Change,
+	binding: GivenRole,
+	invitation_id: string,
+	event: AuditEvent,
+): Promise<LeftOutRole | undefined> {
 	const { realm_id, user_id, role, granted_by } = binding;
 	const realm = await liveRealm(db, realm_id);
 	const outcome = decideInvitedRole(binding, {
@@ -133,12 +144,15 @@ async function giveRole(db: Change, binding: GivenRole, invitation_id: string, e
 		isBound: await db.has("binding", "realm_id = $1 AND user_id = $2", [realm_id, user_id]),
 		...(await bindingCounts(db, realm_id, user_id)),
 	});
-	if (realm === undefined || outcome === "realm_gone" || outcome === "exists") return;
+	if (realm === undefined || outcome === "realm_gone" || outcome === "exists") return undefined;
 	const { request_id, ip } = event.data;
 	const facts = { user_id, role, granted_by, invitation_id, request_id, ip };
 	const told = { ...event, realm_id, realm: realm.slug };
 	if (outcome === "done") {
 		await db.insert("binding", { ...binding, created_at: event.timestamp });
 		db.append({ ...told, type: "policy.binding.created", data: facts });
-	} else db.append({ ...told, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
+		return undefined;
+	}
+	db.append({ ...told, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
+	return { realm: realm.slug, role };
 }
