@@ -6,9 +6,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import dashboard from "../../docs/monitoring/grafana.json" with { type: "json" };
-import { textOf } from "./markdown.ts";
+import { fileOf, textOf } from "./markdown.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/monitoring", import.meta.url));
+const SCHEMA = fileURLToPath(new URL("grafana-dashboard.ts", import.meta.url));
+const STRICT = "--noEmit --strict --target esnext --module nodenext --allowImportingTsExtensions --skipLibCheck".split(
+	" ",
+);
 const skip = spawnSync("promtool", ["--version"]).status === 0 ? false : "promtool is not installed";
 
 /** Metrics of docs/metrics.md, with the labels of each. */
@@ -47,6 +51,33 @@ test("promtool can read what the dashboard asks", { skip }, () => {
 	writeFileSync(join(folder, "rules.yml"), JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
 	execFileSync("promtool", ["check", "rules", "rules.yml"], { cwd: folder, stdio: "pipe" });
 	rmSync(folder, { recursive: true });
+});
+
+/** Words of the dashboard, each with another that Grafana does not know. */
+const UNKNOWN = [
+	['"colorMode": "value"', '"colorMode": "shade"'],
+	['"gridPos"', '"gridpos"'],
+	['"calcs"', '"calculations"'],
+	['"mode": "absolute"', '"mode": "relative"'],
+	['"type": "timeseries"', '"type": "timeserie"'],
+] as const;
+
+test("Grafana's own schema takes the dashboard, and none with a word that Grafana does not know", () => {
+	const folder = mkdtempSync(join(tmpdir(), "svc-schema-"));
+	const right = textOf("docs/monitoring/grafana.json");
+	const write = (name: string, json: string) => {
+		const text = `import type { GrafanaDashboard } from ${JSON.stringify(SCHEMA)};\nexport default ${json.trim()} satisfies GrafanaDashboard;\n`;
+		writeFileSync(join(folder, name), text);
+		return name;
+	};
+	const wrong = UNKNOWN.map(([known, unknown], at) => write(`wrong-${at}.mts`, right.replace(known, unknown)));
+	const { stdout } = spawnSync(fileOf("node_modules/.bin/tsc"), [...STRICT, write("right.mts", right), ...wrong], {
+		cwd: folder,
+		encoding: "utf8",
+	});
+	rmSync(folder, { recursive: true });
+	const refused = new Set([...stdout.matchAll(/^(\S+)\(\d/gm)].map(([, name]) => name));
+	assert.deepEqual(refused, new Set(wrong), stdout);
 });
 
 test("the dashboard's panels have what Grafana needs, and their own place", () => {
