@@ -130,6 +130,18 @@ test("a slug that was taken meanwhile is a conflict; another one may be given", 
 	assert.partialDeepStrictEqual(ok(await client.get(`/realms/${other}`, asAda())), { id });
 });
 
+test("a realm that came back under another slug gets its own one back when that is free", async () => {
+	const { id, slug } = await deletedRealm();
+	ok(await client.post("/realms", { slug, name: "Next" }, asAda()), 201);
+	const other = unique("other");
+	ok(await restore(slug, { slug: other }));
+	await remove(slug);
+	await remove(other);
+	assert.partialDeepStrictEqual(ok(await restore(other, { slug })), { id, slug });
+	const kept = await client.get(`${secretPath(slug, "KEY")}?env=prod`, asAda());
+	assert.partialDeepStrictEqual(ok(kept), { value: "a value" });
+});
+
 test("of a slug that was deleted several times, the newest comes back, or the one that is named", async () => {
 	const { slug, id: first } = await deletedRealm();
 	ok(await client.post("/realms", { slug, name: "Second" }, asAda()), 201);

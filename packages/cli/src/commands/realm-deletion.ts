@@ -34,12 +34,17 @@ export function addDeletionCommands(realm: Command, io: Io): void {
 		summary: "bring a deleted realm back with its bindings and secrets",
 		details:
 			"The newest deletion of the slug, unless you name one. Its owner and the instance admin can restore it.\n" +
-			"Credentials of its engines stay revoked, its engines' configurations removed, tokens limited to it ended, and the tokens and trusts of its machines, too: make those again.",
+			"Credentials of its engines stay revoked, its engines' configurations removed, tokens limited to it ended, and the tokens and trusts of its machines, too: make those again.\n" +
+			"A realm keeps its slug. To give back one that is free again, delete the realm and restore it --as that slug, which ends the same once more: best before you make it again.",
 		options: [
 			option("--id <id>", "the realm's id (see `svc realm list --deleted`)"),
 			option("--as <slug>", "another slug, when its own is taken"),
 		],
-		examples: ["svc realm restore shop", "svc realm restore shop --as shop-old"],
+		examples: [
+			"svc realm restore shop",
+			"svc realm restore shop --as shop-old",
+			"svc realm delete shop-old && svc realm restore shop-old --as shop",
+		],
 		run: restoreRealm,
 	});
 }
