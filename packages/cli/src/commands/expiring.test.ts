@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { fingerprintOfIdentity, page, refusal, startFake, startService } from "../testing/fake-server.ts";
+import { fingerprintOfIdentity, identityOf, page, refusal, startFake, startService } from "../testing/fake-server.ts";
 import { run } from "../testing/terminal.ts";
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
@@ -28,7 +28,14 @@ function answer(url: string) {
 			{ name: "deploy", environment: "prod" },
 			{ name: "cache", environment: null },
 		]);
-	if (url.startsWith("/api/v1/realms/shop/machines/deploy/")) return page("tokens", MACHINE_TOKENS);
+	if (url.startsWith("/api/v1/realms/shop/machines/deploy/tokens?")) return page("tokens", MACHINE_TOKENS);
+	if (url.startsWith("/api/v1/realms/shop/machines/deploy/trusts?"))
+		return page("trusts", [
+			{ name: "ci", keys_host: "id.example.com" },
+			{ name: "given", keys_host: null },
+		]);
+	if (url === "/api/v1/realms/shop/machines/deploy/trusts/ci") return { body: { ca_cert: identityOf("first").cert } };
+	if (url.startsWith("/api/v1/realms/shop/machines/cache/trusts?")) return page("trusts", []);
 	if (url.startsWith("/api/v1/realms/shop/machines/")) return page("tokens", []);
 	if (url.startsWith("/api/v1/realms/shop/")) {
 		const keys = [
@@ -71,6 +78,12 @@ test("what ends soon is shown in order, what has ended first, and what nobody ma
 		["ENDED", "ci", "deploy release", "deploy svc_1a2b3c4d", "SOON", "LATE", "next"],
 	);
 	assert.deepEqual(unseen, ["secrets of closed", "machines of closed"]);
+});
+
+test("an authority that a trust names for its issuer is shown with its end", async () => {
+	await using server = await startService(({ url }) => answer(url));
+	const { stdout } = await run(["expiring", "--within", "99999d", "--realm", "shop"], { env: server.env });
+	assert.match(stdout, /^2126-10-28T\S+ +authority +deploy ci +shop +prod$/m);
 });
 
 test("somebody who may not see the machines of a realm still sees its secrets", async () => {

@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import type { Command } from "commander";
-import { text } from "../client/answer.ts";
+import { optional, text } from "../client/answer.ts";
 import { fetchCertificate } from "../client/certificate.ts";
-import { type Client, path } from "../client/client.ts";
+import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
@@ -19,8 +19,8 @@ interface ExpiringOptions {
 
 /** Something that has an end. */
 interface Ending {
-	readonly kind: "secret" | "token" | "machine token" | "certificate";
-	/** The secret's key, the token's name, for a machine's with the machine's, or the server's address. */
+	readonly kind: "secret" | "token" | "machine token" | "authority" | "certificate";
+	/** The secret's key, the name of the token or trust, for a machine's with the machine's, or the server's address. */
 	readonly name: string;
 	readonly realm: string | null;
 	readonly environment: string | null;
@@ -31,9 +31,9 @@ interface Ending {
 export function addExpiringCommand(program: Command, io: Io): void {
 	addCommand<ExpiringOptions>(program, io, {
 		usage: "expiring",
-		summary: "show secrets, tokens of yours and of machines, and the server's certificate that end soon or have ended",
+		summary: "show secrets, tokens of yours and of machines, and certificates that end soon or have ended",
 		details:
-			"svc looks at the secrets and machine accounts of every realm that you see, your API tokens, and the certificate that the server presents. Only admins of a realm see its machines; their tokens that a trust gave, or that ended over 30 days ago, are left out. What you may not read is named on standard error, and in `unseen` with --json.",
+			"svc looks at the secrets and machine accounts of every realm that you see, your API tokens, and the certificate that the server presents. Of machines, it looks at their tokens and at the authorities that their trusts name for an issuer (--ca-cert). Only admins of a realm see its machines; their tokens that a trust gave, or that ended over 30 days ago, are left out. What you may not read is named on standard error, and in `unseen` with --json.",
 		options: [
 			option("--within <duration>", "how soon, such as 12h or 30d").default("14d"),
 			option("--realm <slug>", "only the secrets and machines of this realm"),
@@ -53,7 +53,7 @@ async function showExpiring(context: Context<ExpiringOptions>): Promise<void> {
 	const all: Ending[] = [];
 	for (const slug of realms) {
 		all.push(...(await orUnseen(secretsOf(client, slug), `secrets of ${slug}`, realm === undefined, unseen)));
-		all.push(...(await orUnseen(machineTokensOf(client, slug), `machines of ${slug}`, true, unseen)));
+		all.push(...(await orUnseen(machinesOf(client, slug), `machines of ${slug}`, true, unseen)));
 	}
 	all.push(...(await orUnseen(tokensOf(client), "your tokens", true, unseen)), ...(await certificateOf(client)));
 	const expiring = all
@@ -100,21 +100,46 @@ async function secretsOf(client: Client, realm: string): Promise<Ending[]> {
 /** Milliseconds after its end for which a machine's token is shown. The server lists those of people as long. */
 const SHOWN_MS = 30 * 24 * 60 * 60 * 1000;
 
-async function machineTokensOf(client: Client, realm: string): Promise<Ending[]> {
+async function machinesOf(client: Client, realm: string): Promise<Ending[]> {
 	const found: Ending[] = [];
 	for await (const machine of listAll(client, path`realms/${realm}/machines`, "machines")) {
 		const name = text(machine, "name");
-		const environment = machine.environment === null ? null : text(machine, "environment");
-		for await (const token of listAll(client, path`realms/${realm}/machines/${name}/tokens`, "tokens")) {
-			const expires_at = text(token, "expires_at");
-			// One that a trust gave lives for an hour, and the next one comes by itself.
-			if (text(token, "created_by") === "" || Date.parse(expires_at) < Date.now() - SHOWN_MS) continue;
-			const label = `${name} ${text(token, "name") || text(token, "prefix")}`;
-			found.push({ kind: "machine token", name: label, realm, environment, expires_at });
-		}
+		const place = { realm, environment: machine.environment === null ? null : text(machine, "environment") };
+		found.push(...(await machineTokensOf(client, name, place)), ...(await authoritiesOf(client, name, place)));
 	}
 	return found;
 }
+
+type Place = Pick<Ending, "environment"> & { readonly realm: string };
+
+async function machineTokensOf(client: Client, machine: string, place: Place): Promise<Ending[]> {
+	const found: Ending[] = [];
+	for await (const token of listAll(client, path`realms/${place.realm}/machines/${machine}/tokens`, "tokens")) {
+		const expires_at = text(token, "expires_at");
+		// One that a trust gave lives for an hour, and the next one comes by itself.
+		if (text(token, "created_by") === "" || Date.parse(expires_at) < Date.now() - SHOWN_MS) continue;
+		const name = `${machine} ${text(token, "name") || text(token, "prefix")}`;
+		found.push({ kind: "machine token", name, ...place, expires_at });
+	}
+	return found;
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** Authorities for whose issuers a machine's trusts ask: without them, the server fetches no keys. */
+async function authoritiesOf(client: Client, machine: string, place: Place): Promise<Ending[]> {
+	const found: Ending[] = [];
+	const trusts = path`realms/${place.realm}/machines/${machine}/trusts`;
+	for await (const { name: trust, keys_host } of listAll(client, trusts, "trusts")) {
+		if (keys_host === null) continue;
+		const whole = await send(client, { method: "GET", path: `${trusts}/${encodeURIComponent(String(trust))}` });
+		for (const [certificate] of optional(whole, "ca_cert").matchAll(CERTIFICATE))
+			found.push({ kind: "authority", name: `${machine} ${trust}`, ...place, expires_at: endOf(certificate) });
+	}
+	return found;
+}
+
+const endOf = (certificate: string | Buffer) => new X509Certificate(certificate).validToDate.toISOString();
 
 async function tokensOf(client: Client): Promise<Ending[]> {
 	const found: Ending[] = [];
@@ -130,6 +155,5 @@ async function certificateOf({ address }: Client): Promise<Ending[]> {
 	const url = new URL(address);
 	if (url.protocol !== "https:") return [];
 	const { certificate } = await fetchCertificate(url);
-	const expires_at = new X509Certificate(certificate).validToDate.toISOString();
-	return [{ kind: "certificate", name: address, realm: null, environment: null, expires_at }];
+	return [{ kind: "certificate", name: address, realm: null, environment: null, expires_at: endOf(certificate) }];
 }
