@@ -4,6 +4,7 @@
  */
 import { mkdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
+import { withProgress } from "../packages/cli/src/io/progress.ts";
 import { readBuild } from "../packages/server/src/health/build.ts";
 import { ROOT } from "./binary/bundle.ts";
 import { makeExecutable } from "./binary/executable.ts";
@@ -13,7 +14,11 @@ const folder = join(ROOT, "dist", "image");
 
 try {
 	mkdirSync(folder, { recursive: true });
-	const { file, digest } = makeImage(await makeExecutable(folder, { isRepeatable: true }), readBuild(), folder);
+	const { file, digest } = await withProgress({ io: process, options: {} }, "making the image", async (report) => {
+		const executable = await makeExecutable(folder, { isRepeatable: true, onStep: report });
+		report("packing");
+		return makeImage(executable, readBuild(), folder);
+	});
 	process.stdout.write(`${relative(process.cwd(), file)}  ${(statSync(file).size / 1e6).toFixed(1)} MB  ${digest}\n`);
 } catch (error) {
 	process.stderr.write(`image: ${error instanceof Error ? error.message : String(error)}\n`);

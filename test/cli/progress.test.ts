@@ -15,6 +15,7 @@ const ERASE = "\r\u001b[K";
 
 let server: Server;
 let ada: Person;
+let email: string;
 
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
@@ -24,6 +25,7 @@ before(async () => {
 	ends.defer(server.close);
 	const client = api(server);
 	const admin = await person(client, "ada");
+	email = admin.email;
 	const { slug } = await realm(client, admin, "shop");
 	ada = ends.use(await startPerson(server, admin.token));
 	Object.assign(ada.env, { SVC_REALM: slug, SVC_DATA_DIR: server.data });
@@ -35,7 +37,10 @@ async function onTerminal(...args: string[]): Promise<{ lines: string[]; backup:
 	assert.equal(code, 0, stdout);
 	const pieces = stdout.split(ERASE);
 	const lines = pieces.slice(1, -1).map((line) => line.replace(/[:,] \d.*$/, ""));
-	return { lines: [...new Set(lines)].filter((line) => line !== ""), backup: /svc-\w+\.db/.exec(stdout)?.[0] ?? "" };
+	return {
+		lines: [...new Set(lines)].filter((line) => /^[^\n]+$/.test(line)),
+		backup: /svc-\w+\.db/.exec(stdout)?.[0] ?? "",
+	};
 }
 
 test("import, backup, verify and restore show progress on a terminal", options, async () => {
@@ -54,6 +59,7 @@ test("import, backup, verify and restore show progress on a terminal", options, 
 	await mkdir(data, { mode: 0o700 });
 	Object.assign(ada.env, { SVC_DATA_DIR: data, SVC_MASTER_KEY_FILE: join(server.data, "master.key") });
 	assert.deepEqual((await onTerminal("restore", path, "--yes")).lines, ["checking the backup", "restoring it"]);
+	assert.deepEqual((await onTerminal("recover", email, "--yes")).lines, ["checking the database", "making the code"]);
 	assert.deepEqual((await onTerminal("adopt", "--look")).lines, ["looking through the database"]);
 	const piped = await ada.run(["backup", "verify", path]);
 	assert.deepEqual([piped.code, piped.stderr], [0, ""]);

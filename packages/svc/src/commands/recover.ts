@@ -3,6 +3,7 @@ import { option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
 import { isInteractive } from "@svc/cli/io";
 import { note, show, visible } from "@svc/cli/output";
+import { withQuestion } from "@svc/cli/progress";
 import { confirm } from "@svc/cli/prompt";
 import type { Recoverable, Recovered } from "@svc/server/offline";
 import { explainBackup } from "./backup-verify.ts";
@@ -28,10 +29,16 @@ async function recover(context: Context<RecoverOptions>, email: string): Promise
 		throw new Failure("usage", "recovering an account needs --yes where nobody can be asked");
 	process.umask(0o077);
 	const { readConfig, recoverAccount } = await import("@svc/server/offline");
-	const recovered = await recoverAccount(readConfig(io.env, io.cwd()), email, async (found) => {
-		for (const line of describe(found)) await note(context, visible(line));
-		return options.yes === true || confirm(io, visible(`Make a reset code for ${found.account.email}?`));
-	}).catch(explainBackup);
+	const config = readConfig(io.env, io.cwd());
+	const recovered = await withQuestion(
+		context,
+		["checking the database", "making the code"],
+		(asked) => recoverAccount(config, email, asked),
+		async (found: Recoverable) => {
+			for (const line of describe(found)) await note(context, visible(line));
+			return options.yes === true || confirm(io, visible(`Make a reset code for ${found.account.email}?`));
+		},
+	).catch(explainBackup);
 	if (recovered === undefined) throw new Failure("failed", "nothing was changed");
 	await show(context, recovered, recovered.code);
 	for (const line of tell(recovered)) await note(context, visible(line));
