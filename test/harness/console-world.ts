@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { heading, signIn } from "./browser.ts";
 import { type EngineWorld, startEngineWorld } from "./engine-world.ts";
-import { ERRAND_PAGES, prepareErrands } from "./errand-pages.ts";
+import { ERRAND_PAGES, prepareErrands, unfold } from "./errand-pages.ts";
 import { ok } from "./expect.ts";
 import { apiToken, bind, person } from "./fixtures.ts";
 import { installMemoEngines } from "./memo-engine.ts";
@@ -54,24 +54,30 @@ export const PAGES: readonly ListedPage[] = [
 		name: "health",
 		path: () => "/console/health",
 		heading: () => "Health",
-		prepare: (page) => page.getByText("The same as a table").click(),
+		prepare: unfold("The same as a table"),
 	},
 	{ name: "confirm", path: () => "/console/confirm?target=/console/account", heading: () => "Is it you?" },
 	...["Doctor", "Engines", "Backups", "Keys", "Limits", "Providers"].map((title) => {
 		const name = title.toLowerCase();
 		return { name, path: () => `/console/${name}`, heading: () => title };
 	}),
-	{ name: "engine", path: () => "/console/engines/keyvalue", heading: () => "Engine keyvalue" },
+	{
+		name: "engine",
+		path: () => "/console/engines/keyvalue",
+		heading: () => "Engine keyvalue",
+		prepare: unfold("More"),
+	},
 	{
 		name: "engine-remove",
 		path: () => "/console/engines/memo-1/remove",
 		heading: () => "Remove the configuration of memo-1?",
 	},
-	{ name: "provider", path: () => "/console/providers/corp", heading: () => "Provider corp" },
+	{ name: "provider", path: () => "/console/providers/corp", heading: () => "Provider corp", prepare: unfold("More") },
 	{
 		name: "provider-new",
 		path: () => "/console/provider?name=idp&type=saml",
 		heading: () => "Provider idp",
+		prepare: unfold("More"),
 	},
 	{
 		name: "provider-remove",

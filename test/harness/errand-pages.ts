@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import type { ListedPage } from "./console-world.ts";
 import type { EngineWorld } from "./engine-world.ts";
 import { ok } from "./expect.ts";
@@ -5,6 +6,11 @@ import { invitation, machineToken, secret, secretPath } from "./fixtures.ts";
 
 const OLD = "payments/OLD_URL";
 const KEY = "payments/DB_URL";
+
+/** Makes the step that opens a part of a page. */
+export const unfold = (summary: string) => (page: Page) => page.getByText(summary, { exact: true }).click();
+
+const ENGINES = "Only some roles of engines";
 
 /** Makes a page below a realm. @param heading may name the realm as `shop` */
 const inRealm = (name: string, path: string, heading: string): ListedPage => ({
@@ -23,7 +29,7 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 	inRealm("deleted", "deleted", "Deleted secrets of shop"),
 	inRealm("compare", "compare?from=staging&to=prod", "Compare environments of shop"),
 	inRealm("invite", "invite", "Invite somebody into shop"),
-	inRealm("machines", "machines", "Machines of shop"),
+	{ ...inRealm("machines", "machines", "Machines of shop"), prepare: unfold(ENGINES) },
 	inRealm("machine", "machines/deploy", "Machine deploy"),
 	inRealm("machine-delete", "machines/deploy/delete", "Delete the machine deploy?"),
 	inRealm("trust-github", "machines/deploy/trust?type=github", "Trust GitHub Actions"),
@@ -40,6 +46,7 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 		name: "token",
 		path: () => "/console/account/token",
 		heading: () => "New API token",
+		prepare: unfold(ENGINES),
 	},
 	{
 		name: "token-made",
