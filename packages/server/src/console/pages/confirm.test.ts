@@ -11,10 +11,13 @@ import { machinesPage } from "./machines.ts";
 import { membersPage } from "./members.ts";
 import { newTokenPage } from "./new-token.ts";
 import { peoplePage } from "./people.ts";
+import { providerPage } from "./provider.ts";
 import { secretPage } from "./secret.ts";
 import { trustPage } from "./trust.ts";
 
 const NOW = "2030-01-01T12:00:00.000Z";
+/** Refused forms that were kept. */
+const drafts: object[] = [];
 const REACHED = new Error("the rule was asked");
 
 /** Posts a form to a page whose session began so many minutes ago. @returns the address that it leads to, or "rule" when nothing was asked */
@@ -37,7 +40,7 @@ async function post(
 		query,
 		form,
 		token: html``,
-		draft: { keep: () => true },
+		draft: { keep: (_: string, typed: object) => drafts.push(typed) },
 		notes: Number.isFinite(confirmed) ? { confirmed_at: ago(confirmed) } : {},
 	} as unknown as Visit;
 	const endpoint = pages(needs as never).find(({ method }) => method === "POST");
@@ -80,10 +83,16 @@ test("what lets in, administers or replaces a key is done only within 5 minutes,
 		assert.notEqual(await reached(peoplePage, { action, user_id: "eve" }, {}, 60), asked, action);
 	const key = { form: { purpose: "record", sure: "yes" } };
 	assert.equal(await post(keysPage, 6, key), "/console/confirm?target=%2Fconsole%2Fkeys");
-	assert.equal(
-		await post(enginePage, 6, { form: { action: "try" } }),
-		"/console/confirm?target=%2Fconsole%2Fengines%2Fshop",
-	);
+	const settings = { action: "try", "f.address": "redis.test", "f.password": "typed" };
+	for (const [pages, place] of [
+		[enginePage, "engines%2Fshop"],
+		[providerPage, "providers%2Fshop%3Ftype%3Doidc"],
+	] as const) {
+		drafts.splice(0);
+		const to = await post(pages, 6, { form: { ...settings, form_token: "t" }, query: { type: "oidc" } });
+		assert.equal(to, `/console/confirm?target=%2Fconsole%2F${place}`);
+		assert.deepEqual(drafts, [{ "f.address": "redis.test", "f.password": "typed" }], "what was typed is kept");
+	}
 });
 
 test("what lets somebody in is made only within 5 minutes", async () => {
