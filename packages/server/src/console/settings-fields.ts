@@ -136,7 +136,7 @@ export function inputs(fields: readonly Field[], texts: Fields): Html[] {
 function labelled(field: Field, text: string): Html {
 	const { name, kind, about, isRequired } = field;
 	const id = inForm(name);
-	const described = html`<p class="quiet" id="about.${name}">${about}${kind === "lines" ? " One a line." : ""}${kind === "json" ? " As JSON." : ""}</p>`;
+	const described = html`<p class="quiet about" id="about.${name}">${about}${kind === "lines" ? " One a line." : ""}${kind === "json" ? " As JSON." : ""}</p>`;
 	if (kind === "boolean") {
 		const box =
 			text === "yes"

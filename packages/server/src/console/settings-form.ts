@@ -56,7 +56,7 @@ interface SettingsForm {
 	fields: readonly Field[];
 	/** Fields that most people leave alone. */
 	more: readonly Field[];
-	/** What is stored, as texts. */
+	/** Stored settings, as texts. */
 	stored: Fields;
 	refused: Refused | undefined;
 	draft: Draft;

@@ -84,6 +84,8 @@ async function engine(needs: EnginePageNeeds, visit: Visit): Promise<Page> {
 	return pageWith(needs, visit, await placeOf(needs, visit));
 }
 
+const ALLOWING = [command`--allow-realm shop`];
+
 async function pageWith(needs: EnginePageNeeds, visit: Visit, place: Place, refused?: Refused): Promise<Page> {
 	const { type, slug } = place;
 	const entry = needs.runtime.entry(type);
@@ -96,10 +98,13 @@ async function pageWith(needs: EnginePageNeeds, visit: Visit, place: Place, refu
 		...(refused === undefined ? {} : { status: refused.why.status }),
 		body: html`<p>${entry.descriptor.description}</p><h2>Configuration ${isOf}</h2>${stateOf(entry, stored)}
 ${entry.unavailable === undefined ? form(entry, visit, place, stored, refused) : ""}
-<p><a href="/console/engines/${type}/remove?realm=${slug ?? ""}">Remove this configuration</a></p>${slug === undefined ? ofOneRealm(type) : html`<p><a href="/console/engines/${type}">The configuration of all realms</a></p>`}`,
+${stored === undefined && entry.unavailable === undefined ? "" : removing(place)}${slug === undefined ? ofOneRealm(type) : html`<p><a href="/console/engines/${type}">The configuration of all realms</a></p>`}`,
 		commands: [
 			joined(command`svc engine show ${type}`, ...whose),
-			joined(command`svc engine set ${type} --allow-realm shop --set FIELD=VALUE --secret password`, ...whose),
+			joined(
+				command`svc engine set ${type} --set FIELD=VALUE --secret FIELD`,
+				...(slug === undefined ? ALLOWING : whose),
+			),
 			joined(command`svc engine remove ${type}`, ...whose),
 		],
 	};
@@ -151,6 +156,10 @@ function form(
 		refused,
 		draft,
 	});
+}
+
+function removing({ type, slug = "" }: Place): Html {
+	return html`<p><a href="/console/engines/${type}/remove?realm=${slug}">Remove this configuration</a></p>`;
 }
 
 function ofOneRealm(type: string): Html {

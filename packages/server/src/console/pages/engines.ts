@@ -24,7 +24,7 @@ async function engines(needs: EngineNeeds, { actor }: Visit): Promise<Page> {
 			const isConfigured = (await needs.store.engines.config(type, "", "active")) !== undefined;
 			const isKnown = needs.catalog.byType.get(type) === entry;
 			const name = isKnown ? html`<a href="/console/engines/${type}">${type}</a>` : html`${type}`;
-			return html`<tr><th scope="row" class="type">${name}</th><td data-label="What it does">${entry.descriptor.description}</td><td data-label="State">${stateOf(entry, states[index])}</td><td data-label="For all realms">${isConfigured ? "configured" : without(entry)}</td><td data-label="Processes">${states[index]?.processes ?? 0}</td><td data-label="Open leases">${isKnown ? open : ""}</td></tr>`;
+			return html`<tr><th scope="row" class="type">${name}</th><td data-label="What it does">${entry.descriptor.description}</td><td data-label="State" class="whole">${stateOf(entry, states[index])}</td><td data-label="For all realms" class="whole">${isConfigured ? "configured" : without(entry)}</td><td data-label="Processes">${states[index]?.processes ?? 0}</td><td data-label="Open leases">${isKnown ? open : ""}</td></tr>`;
 		}),
 	);
 	const headings = ["Engine", "What it does", "State", "For all realms", "Processes", "Open leases"];

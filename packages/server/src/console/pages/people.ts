@@ -74,8 +74,8 @@ function standing({ instance_admin, disabled_at, password }: Account, button: Bu
 			? html`<p>The account has no password: its owner signs in at a provider.</p>`
 			: html`<p>With a reset code, somebody who has forgotten the password sets another one.</p>${button("reset", "Make a reset code")}`;
 	const admin = instance_admin
-		? button("demote", "Make it no instance admin")
-		: html`<p>An instance admin can do all that these pages offer, and make others one.</p>${button("promote", "Make it an instance admin")}`;
+		? button("demote", "End being an instance admin")
+		: html`<p>An instance admin can do all that these pages offer, and make others one.</p>${button("promote", "Make an instance admin")}`;
 	return html`<p>Disabling ends the sessions and suspends the API tokens, until you enable the account again.</p>${button("disable", "Disable")}${admin}${resetting}`;
 }
 

@@ -73,7 +73,12 @@ async function pageWith(needs: ProviderPageNeeds, visit: Visit, refused?: Refuse
 		title: `Provider ${name}`,
 		...(refused === undefined ? {} : { status: refused.why.status }),
 		body: html`<p>${stored === undefined ? `A new provider of the type ${type}.` : `It is of the type ${type}.`}</p>${atProvider(needs, name, type, stored)}<h2>Settings</h2>${form}${stored === undefined ? "" : beside(name, visit.token)}`,
-		commands: [command`svc sso show ${name}`, command`svc sso test ${name}`, command`svc sso remove ${name}`],
+		commands: [
+			command`svc sso show ${name}`,
+			command`svc sso set ${name} --type ${type} --set FIELD=VALUE --secret FIELD`,
+			command`svc sso test ${name}`,
+			command`svc sso remove ${name}`,
+		],
 	};
 }
 
