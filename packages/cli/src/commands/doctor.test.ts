@@ -13,9 +13,9 @@ test("clocks that are apart are a warning, and a minute apart a failure", () => 
 	const cases: [seconds: number, status: string, message: RegExp][] = [
 		[0, "ok", /agree/],
 		[-5, "ok", /agree/],
-		[6, "warning", /^this machine is 6 seconds ahead of the server$/],
-		[-60, "warning", /^this machine is 60 seconds behind the server$/],
-		[61, "failed", /61 seconds ahead/],
+		[6, "warning", /\b6 seconds ahead\b/],
+		[-60, "warning", /\b60 seconds behind\b/],
+		[61, "failed", /\b61 seconds ahead\b/],
 	];
 	for (const [seconds, status, message] of cases) {
 		const check = checkClock(at(seconds), NOW_MS);
@@ -27,7 +27,7 @@ test("clocks that are apart are a warning, and a minute apart a failure", () => 
 
 test("another version than the server's is a warning", () => {
 	assert.equal(checkVersion("0.1.0").status, "ok");
-	assert.deepEqual(checkVersion("0.2.0").message, "the server is 0.2.0, this client 0.1.0");
+	assert.match(checkVersion("0.2.0").message, /\b0\.2\.0\b.*\b0\.1\.0$/);
 });
 
 test("a connection in the clear is fine on this machine only", async () => {

@@ -77,14 +77,14 @@ test("secrets that are missing, too many or empty are a wrong use, and nothing i
 	await using server = await startService(() => ({ body: { status: "healthy" } }));
 	const set = ["engine", "set", "keyvalue", "--secret", "one"];
 	const table: readonly (readonly [more: readonly string[], stdin: string, message: RegExp])[] = [
-		[[], "\n", /is empty/],
-		[["--secret", "two"], "hunter2\n", /one line for each/],
-		[["--secret", "two"], "hunter2\n\n", /is empty/],
-		[["--secret", "two"], "hunter2\nb\nc\n", /one line for each/],
-		[["--secret", "one"], "hunter2\nb\n", /given twice/],
-		[["--set", "one=hunter2"], "b\n", /given twice/],
-		[["--secret", "two=hunter2"], "a\nb\n", /a name only/],
-		[["--from", "-"], '{"one":"hunter2"}', /both the file and the secrets/],
+		[[], "\n", /\bempty\b/],
+		[["--secret", "two"], "hunter2\n", /\bone line\b/],
+		[["--secret", "two"], "hunter2\n\n", /\bempty\b/],
+		[["--secret", "two"], "hunter2\nb\nc\n", /\bone line\b/],
+		[["--secret", "one"], "hunter2\nb\n", /\btwice\b/],
+		[["--set", "one=hunter2"], "b\n", /\btwice\b/],
+		[["--secret", "two=hunter2"], "a\nb\n", /\bname only\b/],
+		[["--from", "-"], '{"one":"hunter2"}', /\bboth\b/],
 	];
 	for (const [more, stdin, message] of table) {
 		const { code, stderr } = await run([...set, ...more], { env: server.env, stdin });

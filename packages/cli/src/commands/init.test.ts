@@ -32,7 +32,7 @@ test("a new server is taken into use by a person who types the code: account, se
 	const typed = ["ada@example.com\r", `${PASSWORD}\r`, `${PASSWORD}\r`, `${CODE}\r`];
 	const { code, stdout, stderr } = await run(["init", "--realm", "shop"], { env, typed });
 	assert.equal(code, 0, stderr);
-	assert.match(stdout, /^ada@example\.com is the administrator of http.* and logged in\nrealm shop created\nnext: /);
+	assert.match(stdout, /^ada@example\.com .* http.*\nrealm shop .*\nnext: /);
 	assert.ok(![stdout, stderr].some((text) => text.includes(CODE) || text.includes(PASSWORD)));
 	const { servers } = await readSession(fakeIo({ env }).io);
 	assert.equal(servers[server.address]?.token, LOGIN.token);
@@ -69,7 +69,7 @@ test("a wrong setup code that was typed is called wrong", async () => {
 	const typed = [`${PASSWORD}\r`, `${PASSWORD}\r`, "another code\r"];
 	const { code, stderr } = await run(["init", "ada@example.com"], { env, typed });
 	assert.equal(code, 3);
-	assert.match(stderr, /the setup code is not the one of this server\nhint: it is in the file setup-code/);
+	assert.match(stderr, /\bsetup code\b.*\nhint: .*\bsetup-code\b/);
 });
 
 test("what is no setup code is not sent, whatever lies in its place", async () => {
@@ -102,5 +102,5 @@ test("a server that has accounts is refused with the server's own words", async 
 	const typed = [`${PASSWORD}\r`, `${PASSWORD}\r`];
 	const { code, stderr } = await run(["init", "ada@example.com"], { env, typed });
 	assert.equal(code, 1);
-	assert.match(stderr, /first account already exists/);
+	assert.match(stderr, /\balready exists\b/);
 });

@@ -42,7 +42,8 @@ test("a master key is replaced once somebody has been told what the backups need
 	const alone = await run(rotate, { env: server.env });
 	assert.deepEqual([alone.code, /needs --yes/.test(alone.stderr), posted(server)], [2, true, []]);
 	const yes = await run(rotate, { env: server.env, typed: ["y\n"] });
-	assert.deepEqual([yes.code, yes.stdout], [0, "master key new-master: keep it\n"]);
+	assert.equal(yes.code, 0);
+	assert.match(yes.stdout, /\bnew-master\b/);
 	assert.deepEqual(posted(server), [{ purpose: "master" }]);
 });
 
@@ -70,7 +71,7 @@ test("keys that were replaced before one failed are shown, too", async () => {
 	});
 	const rotate = (...args: string[]) => run(["keys", "rotate", "--data", "--yes", ...args], { env: server.env });
 	const { code, stdout, stderr } = await rotate();
-	assert.equal(stdout, "record key new-record: replaced\nportable key new-portable: replaced\n");
+	assert.match(stdout, /^record\b.* new-record\b.*\nportable\b.* new-portable\b.*\n$/);
 	assert.equal(code, 5);
 	assert.match(stderr, /^svc: the disk is full\n/);
 	assert.equal(JSON.parse((await rotate("--json")).stdout).rotated.length, 2);

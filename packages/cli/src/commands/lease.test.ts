@@ -48,7 +48,7 @@ test("a caller who may not see all leases learns to name a realm", async () => {
 	await using server = await startService(() => refusal(403, "forbidden", "only instance admins"));
 	const { code, stderr } = await run(["lease", "list"], { env: server.env });
 	assert.equal(code, 3);
-	assert.match(stderr, /hint: --realm, SVC_REALM or/);
+	assert.match(stderr, /\nhint: --realm, SVC_REALM\b/);
 });
 
 test("a revocation that has to wait says how to see its end", async () => {
@@ -71,7 +71,7 @@ test("all leases are revoked on a terminal only after a yes, and never by SVC_RE
 	assert.equal((await run(["lease", "revoke-all", "--yes"], { env })).code, 2);
 	const refused = await run(["lease", "revoke-all", "--realm", "shop", "--user", "u\u001b"], { env, typed: ["\n"] });
 	assert.equal(refused.code, 1);
-	assert.match(refused.stderr, /Revoke all leases of the realm shop and the user u\\u001b\? \[y\/N\] /);
+	assert.match(refused.stderr, / realm shop\b.* user u\\u001b\? \[y\/N\] /);
 	assert.equal(server.requests.length, 0);
 	assert.equal((await run(["lease", "revoke-all", "--engine", "pki"], { env, typed: ["y\n"] })).code, 0);
 	assert.deepEqual(server.requests[0]?.body, { engine: "pki" });

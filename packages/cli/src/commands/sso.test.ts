@@ -55,7 +55,7 @@ test("of a long setting a person is shown the beginning, a program everything", 
 	const idp_metadata = `<EntityDescriptor>${"\u{1f5dd}".repeat(400)}</EntityDescriptor>\n`;
 	await using server = await startService(() => ({ body: { ...SHOWN, config: { idp_metadata } } }));
 	const { stdout } = await run(["sso", "show", "corp"], { env: server.env });
-	assert.match(stdout, /^idp_metadata {2}<EntityDescriptor>.{40,60}… \(838 characters; --json shows them\)$/mu);
+	assert.match(stdout, /^idp_metadata {2}<EntityDescriptor>.{40,60}… \(838 characters\b.*--json\b.*\)$/mu);
 	const { stdout: json } = await run(["sso", "show", "corp", "--json"], { env: server.env });
 	assert.equal(JSON.parse(json).config.idp_metadata, idp_metadata);
 });
@@ -83,14 +83,14 @@ test("what show printed can be changed and set again, and so can the settings al
 });
 
 const WRONG: readonly (readonly [words: string, code: number, message: RegExp])[] = [
-	["corp --set issuer=hunter2", 2, /type is not given\nhint: --type oidc/],
+	["corp --set issuer=hunter2", 2, /\btype\b.*\nhint: --type oidc/],
 	["corp --type oidc --set hunter2", 2, /name=value/],
 	["corp --type oidc --set-file hunter2", 2, /name=value/],
-	["corp --type oidc --set-file ca_cert=FOLDER/none", 1, /cannot open .*none: no such file/],
-	["corp --type oidc --set-file ca_cert=FOLDER/none --set ca_cert=hunter2", 2, /given twice/],
-	["corp --type oidc --set-file a=FOLDER/none --secret a", 2, /given twice/],
-	["corp --type oidc --from - --secret a", 2, /both the file and the secrets/],
-	["corp --type oidc --from -", 2, /not a JSON object/],
+	["corp --type oidc --set-file ca_cert=FOLDER/none", 1, /none: no such file/],
+	["corp --type oidc --set-file ca_cert=FOLDER/none --set ca_cert=hunter2", 2, /\btwice\b/],
+	["corp --type oidc --set-file a=FOLDER/none --secret a", 2, /\btwice\b/],
+	["corp --type oidc --from - --secret a", 2, /\bboth\b/],
+	["corp --type oidc --from -", 2, /\bJSON object\b/],
 ];
 
 for (const [words, code, message] of WRONG) {

@@ -56,11 +56,11 @@ test("an account is disabled once that was confirmed, and enabled by its e-mail"
 	assert.equal((await run(disable, { env: server.env })).code, 2);
 	assert.deepEqual(posted(server), []);
 	const { stdout, stderr } = await run(disable, { env: server.env, typed: ["y\n"] });
-	assert.equal(stdout, "ada@example.com is disabled\n");
+	assert.match(stdout, /^ada@example\.com .*\bdisabled\n$/);
 	assert.match(stderr, /svc revoke --user ada@example\.com/);
 	assert.equal((await run([...disable, "--yes"], { env: server.env })).code, 0);
 	const enabled = await run(["users", "enable", "ada@example.com"], { env: server.env });
-	assert.equal(enabled.stdout, "ada@example.com is enabled\n");
+	assert.match(enabled.stdout, /^ada@example\.com .*\benabled\n$/);
 	const urls = ["disable", "disable", "enable"].map((verb) => [`/api/v1/users/u1/${verb}`, undefined]);
 	assert.deepEqual(posted(server), urls);
 });
@@ -70,9 +70,9 @@ test("a user is made an instance admin, and one no more, once that was confirmed
 	const admin = ["users", "admin", "ada@example.com"];
 	assert.equal((await run(admin, { env: server.env, typed: ["n\n"] })).code, 1);
 	const made = await run(admin, { env: server.env, typed: ["y\n"] });
-	assert.equal(made.stdout, "ada@example.com is an instance admin\n");
+	assert.match(made.stdout, /^ada@example\.com .*\ban instance admin\n$/);
 	const ended = await run([...admin, "--remove", "--yes"], { env: server.env });
-	assert.equal(ended.stdout, "ada@example.com is no instance admin any more\n");
+	assert.match(ended.stdout, /^ada@example\.com .*\bno instance admin\b/);
 	const put = server.requests.filter(({ method }) => method === "PUT").map(({ url, body }) => [url, body]);
 	assert.deepEqual(put, [
 		["/api/v1/users/u1", { instance_admin: true }],
@@ -84,10 +84,10 @@ test("how much somebody may keep is shown, and changed by what is named", async 
 	await using server = await start();
 	const limits = async (...options: string[]) =>
 		await run(["users", "limits", "ada@example.com", ...options], { env: server.env });
-	assert.equal((await limits()).stdout, "realm bytes  1048576\nrealms       default\n");
+	assert.match((await limits()).stdout, / 1048576\n.* default\n$/);
 	const put = () => server.requests.filter(({ method }) => method === "PUT").map(({ url, body }) => [url, body]);
 	assert.deepEqual(put(), []);
-	assert.equal((await limits("--realms", "500")).stdout, "realm bytes  1048576\nrealms       500\n");
+	assert.match((await limits("--realms", "500")).stdout, / 1048576\n.* 500\n$/);
 	await limits("--realm-bytes", "256MiB");
 	await limits("--realm-bytes", "default", "--realms", "0");
 	const url = "/api/v1/users/u1/limits";
@@ -133,17 +133,15 @@ test("revoke lists what a user made for others, and --with-made ends it", async 
 	const revoke = ["revoke", "--user", "ada@example.com"];
 	const listed =
 		"  machine shop/deploy\n  token svc_aaaa… of machine shop/deploy\n  trust github of machine shop/deploy\n  invitation of bob@example.com\n";
-	const linked = (what: string) => `identities linked in the last 30 days; they ${what}:\n  corp: s-1\n`;
+	const linked = (what: string) => new RegExp(`\\nidentities .* ${what}\\b.*:\\n  corp: s-1\\n`);
 	const kept = await run([...revoke, "--yes"], { env: server.env });
-	assert.ok(
-		kept.stderr.startsWith(
-			`made in the last 30 days; this stays, unless you give --with-made:\n${listed}${linked("end, too")}`,
-		),
-	);
+	assert.match(kept.stderr, new RegExp(`^.* stays, .*--with-made:\n${listed}`));
+	assert.match(kept.stderr, linked("end"));
 	const ended = await run([...revoke, "--with-made", "--yes"], { env: server.env });
-	assert.ok(ended.stderr.startsWith(`made in the last 30 days; this ends, too:\n${listed}${linked("end, too")}`));
+	assert.match(ended.stderr, new RegExp(`^.* ends, .*:\n${listed}`));
+	assert.match(ended.stderr, linked("end"));
 	const keeping = await run([...revoke, "--keep-links", "--yes"], { env: server.env });
-	assert.ok(keeping.stderr.includes(linked("stay")));
+	assert.match(keeping.stderr, linked("stay"));
 	assert.match(
 		ended.stdout,
 		/\nmachines deleted: 5\ntokens of machines ended: 6\ntrusts removed: 8\ninvitations ended: 7\n$/,
@@ -172,10 +170,10 @@ test("users find matches a part of the e-mail or name, ignores case, and limits 
 			.slice(1, -1)
 			.map((line) => line.split(" ")[0]);
 	assert.deepEqual(ids(await found("aDa")), ["u1", "u2"]);
-	assert.match((await found("nobody")).stderr, /nobody: `svc users list`/);
+	assert.match((await found("nobody")).stderr, /`svc users list`/);
 	const many = await found("@crowd");
 	assert.equal(ids(many).length, 100);
-	assert.equal(many.stderr, "there are more than 100: name more of the e-mail\n");
+	assert.match(many.stderr, /\bmore than 100\b/);
 	const { users } = JSON.parse((await found("bob@", "--json")).stdout);
 	assert.deepEqual(
 		users.map(({ id }: { id: string }) => id),

@@ -46,16 +46,16 @@ test("a list of leases is of the file's realm, and of all realms when that is as
 });
 
 const REFUSED: readonly (readonly [content: string, message: RegExp])[] = [
-	['token = "svc_hunter2"', /a token does not belong in it/],
-	['address = "https://hunter2.example"', /could lead your token elsewhere/],
-	['relm = "hunter2"', /may set realm and env only, not relm: did you mean realm\?/],
+	['token = "svc_hunter2"', /\btoken\b.*\bbelong\b/],
+	['address = "https://hunter2.example"', /\belsewhere\b/],
+	['relm = "hunter2"', /\brealm and env only\b.*\brelm\b.* realm\?/],
 	['"re\\u001b[31m" = "hunter2"', /only, not re\\u001b\[31m/],
-	["realm = 7", /realm is a slug in quotes/],
-	['realm = "svc_hunter2"', /realm is a slug in quotes/],
-	['realm = "../hunter2"', /realm is a slug in quotes/],
-	['[env]\nname = "hunter2"', /env is an environment in quotes/],
-	['realm = "shop"\nenv = hunter2\n', /line 2 is not TOML/],
-	['env = "hunter2"\nrealm = "shop"', /an environment is dev, staging, prod or test/],
+	["realm = 7", /\brealm is a slug\b/],
+	['realm = "svc_hunter2"', /\brealm is a slug\b/],
+	['realm = "../hunter2"', /\brealm is a slug\b/],
+	['[env]\nname = "hunter2"', /\benv is an environment\b/],
+	['realm = "shop"\nenv = hunter2\n', /\bline 2\b/],
+	['env = "hunter2"\nrealm = "shop"', / dev, staging, prod or test\b/],
 ];
 
 for (const [content, message] of REFUSED) {
@@ -78,6 +78,6 @@ test("a .svc.toml that cannot be read is an error with its path, and nothing to 
 	const list = (...args: string[]) => run(["secret", "list", ...args], { env: server.env, cwd: folder.cwd });
 	const { code, stderr } = await list("--realm", "shop");
 	assert.equal(code, 2);
-	assert.match(stderr, /below\/\.svc\.toml: it cannot be read \(EISDIR\)/);
+	assert.match(stderr, /below\/\.svc\.toml: .*\(EISDIR\)/);
 	assert.equal((await list("--realm", "shop", "--env", "dev")).code, 0);
 });

@@ -54,13 +54,13 @@ test("what no variable can hold or be called is refused by its key, all at once"
 			return (error as Failure).message;
 		}
 	};
-	assert.match(refused(["a-b", "OK", "1st"], "v"), /^a-b cannot be the name of a variable; 1st cannot/);
-	assert.match(refused(["1st"], "v", { mapNames: true }), /^1st cannot/);
+	assert.match(refused(["a-b", "OK", "1st"], "v"), /^a-b .*; 1st /);
+	assert.match(refused(["1st"], "v", { mapNames: true }), /^1st /);
 	assert.equal(refused(["1st"], "v", { prefix: "_" }), "");
-	assert.match(refused(["A"], "a\0b"), /^A holds a NUL character/);
-	assert.match(refused(["A"], "ä".repeat(65_536)), /^A is over 128 KiB/);
+	assert.match(refused(["A"], "a\0b"), /^A .*\bNUL\b/);
+	assert.match(refused(["A"], "ä".repeat(65_536)), /^A .*\b128 KiB\b/);
 	assert.equal(refused(["A"], "x".repeat(128 * 1024 - 3)), "");
-	assert.match(refused(["A.B", "A_B"], "v", { mapNames: true }), /^A_B .*variable that another/);
+	assert.match(refused(["A.B", "A_B"], "v", { mapNames: true }), /^A_B .*\banother\b/);
 });
 
 test("a wish for a lease has an engine and a role, and may have a name and params", () => {

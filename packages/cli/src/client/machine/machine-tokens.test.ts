@@ -62,7 +62,7 @@ test("a kept token is for who has the same proof, and not for its last minute", 
 	await run(REALMS, { env: { ...env, SVC_ID_TOKEN: jwtOf({ job: 2 }) } });
 	const none = await run(REALMS, { env });
 	assert.equal(none.code, 3);
-	assert.match(none.stderr, /^svc: nothing here gives a JWT for the machine shop\/deploy\nhint: SVC_JWT_FILE /);
+	assert.match(none.stderr, /^svc: .* shop\/deploy\nhint: SVC_JWT_FILE /);
 	assert.deepEqual(server.used(), TOKENS(2));
 
 	await using short = await startMachineService({ life_s: 60 });
@@ -95,7 +95,7 @@ test("a token that is refused again stays refused: nothing is tried a third time
 	await using server = await startMachineService({ serve: () => refusal(401, "unauthorized", "invalid token") });
 	const { code, stderr } = await run(REALMS, { env: { ...server.env, SVC_ID_TOKEN: jwtOf({}) } });
 	assert.equal(code, 3);
-	assert.match(stderr, /^svc: invalid token\nhint: the machine's new token is refused, too/);
+	assert.match(stderr, /^svc: invalid token\nhint: .*\bnew token\b/);
 	assert.deepEqual(server.used(), TOKENS(2));
 });
 
@@ -114,20 +114,17 @@ test("a machine that the server refuses is told why, as far as its JWT shows it"
 	});
 	const soon = Date.now() / 1000 + 600;
 	const garbage = await run(REALMS, { env: { ...server.env, SVC_ID_TOKEN: "hunter2.hunter2.hunter2" } });
-	assert.match(garbage.stderr, /is no JWT/);
+	assert.match(garbage.stderr, /\bno JWT\b/);
 	assert.doesNotMatch(garbage.stderr, /hunter2/);
 	for (const [claims, hint] of [
-		[
-			{ aud: server.address, exp: soon },
-			/no trust of the machine has its issuer, audience and claims; the server's log has the reason/,
-		],
-		[{ aud: server.address, exp: 1000 }, /the JWT has ended: .*subPath/],
+		[{ aud: server.address, exp: soon }, /\bissuer, audience and claims\b/],
+		[{ aud: server.address, exp: 1000 }, /\bended\b.*\bsubPath\b/],
 		[{ aud: "hunter2", exp: soon }, new RegExp(`the JWT is not for the audience ${server.address}: `)],
-		[{ aud: ["hunter2", server.address], exp: soon }, /more than one audience/],
+		[{ aud: ["hunter2", server.address], exp: soon }, /\bone audience\b/],
 	] as const) {
 		const { code, stderr } = await run(REALMS, { env: { ...server.env, SVC_ID_TOKEN: jwtOf(claims) } });
 		assert.equal(code, 3);
-		assert.match(stderr, /^svc: the server gives no token of shop\/deploy for this JWT\n/);
+		assert.match(stderr, /^svc: .* shop\/deploy\b/);
 		assert.match(stderr, hint);
 		assert.doesNotMatch(stderr, /hunter2/);
 	}
@@ -137,26 +134,17 @@ test("a server that does not know the exchange is told apart from one that refus
 	await using server = await startMachineService({ refuse: () => refusal(404, "not_found", "no such endpoint") });
 	const { code, stderr } = await run(REALMS, { env: { ...server.env, SVC_ID_TOKEN: jwtOf({}) } });
 	assert.equal(code, 4);
-	assert.match(
-		stderr,
-		/^svc: the server at http:\S+ exchanges no JWTs for tokens of machines\nhint: its version has no machines/,
-	);
+	assert.match(stderr, /^svc: .* http:\S+ .*\nhint: .*\bversion\b/);
 });
 
 const NONE: readonly (readonly [env: Record<string, string>, message: RegExp])[] = [
-	[
-		{ GITHUB_ACTIONS: "true" },
-		/this job may not ask GitHub for one\nhint: give the job `permissions: id-token: write`/,
-	],
-	[{ GITLAB_CI: "true" }, /SVC_ID_TOKEN is not set\nhint: give the job `id_tokens: SVC_ID_TOKEN: aud: http:\/\/127/],
-	[{ KUBERNETES_SERVICE_HOST: "10.0.0.1" }, /no file \/var\/run\/secrets\/svc\/token\nhint: project a token for /],
-	[{ SVC_JWT_FILE: "/nowhere/jwt" }, /^svc: the file of SVC_JWT_FILE cannot be read \(ENOENT\)/],
-	[{ SVC_ID_TOKEN: "hunter2" }, /^svc: SVC_ID_TOKEN is no JWT\n/],
-	[{ SVC_MACHINE: "deploy" }, /^svc: SVC_MACHINE names a machine with its realm, such as shop\/deploy\n/],
-	[
-		{ SVC_JWT_FILE: "/var/run/secrets/kubernetes.io/serviceaccount/token" },
-		/^svc: SVC_JWT_FILE names the pod's token for its cluster/,
-	],
+	[{ GITHUB_ACTIONS: "true" }, /\nhint: .*`permissions: id-token: write`/],
+	[{ GITLAB_CI: "true" }, /\bSVC_ID_TOKEN\b.*\nhint: .*`id_tokens: SVC_ID_TOKEN: aud: http:\/\/127/],
+	[{ KUBERNETES_SERVICE_HOST: "10.0.0.1" }, / \/var\/run\/secrets\/svc\/token\nhint: \S/],
+	[{ SVC_JWT_FILE: "/nowhere/jwt" }, /^svc: .*\bSVC_JWT_FILE\b.*\(ENOENT\)/],
+	[{ SVC_ID_TOKEN: "hunter2" }, /^svc: SVC_ID_TOKEN .*\bno JWT\n/],
+	[{ SVC_MACHINE: "deploy" }, /^svc: SVC_MACHINE .* shop\/deploy\n/],
+	[{ SVC_JWT_FILE: "/var/run/secrets/kubernetes.io/serviceaccount/token" }, /^svc: SVC_JWT_FILE .*\bcluster\b/],
 ];
 
 for (const [env, message] of NONE) {
@@ -190,11 +178,11 @@ test("GitHub is asked again when it is in trouble, and not when it refuses or re
 	const trouble = { status: 503 };
 	for (const [answers, asked, message] of [
 		[[trouble, trouble], 3, undefined],
-		[[trouble, trouble, trouble], 3, /^svc: GitHub gave no JWT, asked 3 times\n/],
-		[[{ status: 403 }], 1, /^svc: GitHub gives this job no JWT \(status 403\)\nhint: .*`permissions: id-token: write`/],
-		[[{ status: 302, headers: { location: "http://127.0.0.1:1/" } }], 1, /^svc: GitHub's address for JWTs redirects/],
-		[[{ body: "hunter2" }], 1, /^svc: GitHub's answer holds no JWT/],
-		[[{ body: { value: "hunter2" } }], 1, /^svc: the answer of GitHub is no JWT/],
+		[[trouble, trouble, trouble], 3, /^svc: GitHub .* 3 times\n/],
+		[[{ status: 403 }], 1, /^svc: GitHub .*\b403\b.*\nhint: .*`permissions: id-token: write`/],
+		[[{ status: 302, headers: { location: "http://127.0.0.1:1/" } }], 1, /^svc: GitHub.*\bredirects\b/],
+		[[{ body: "hunter2" }], 1, /^svc: GitHub.*\bholds no JWT\b/],
+		[[{ body: { value: "hunter2" } }], 1, /^svc: .*\bGitHub is no JWT\b/],
 	] as const) {
 		await using server = await startMachineService({ github: (count) => answers[count - 1] });
 		const { code, stderr } = await run(REALMS, { env: { ...server.env, ...server.github } });
@@ -211,15 +199,12 @@ test("svc login --machine says what it did, later commands work as the machine, 
 	const env = { HOME: home.path, SVC_ADDRESS: server.address };
 	const login = await run(["login", "--machine", "shop/deploy"], { env: { ...env, SVC_ID_TOKEN: jwtOf({}) } });
 	assert.equal(login.code, 0, login.stderr);
-	assert.match(
-		login.stdout,
-		/^logged in to http:\S+ as machine shop\/deploy, with a JWT of SVC_ID_TOKEN, until 20\S+Z\n$/,
-	);
+	assert.match(login.stdout, / http:\S+ .* machine shop\/deploy\b.*\bSVC_ID_TOKEN\b.* 20\S+Z\n$/);
 	assert.equal((await run(REALMS, { env })).code, 0, "without the JWT, for as long as the token is valid");
 	assert.deepEqual(server.used(), TOKENS(1));
 	const json = await run(["login", "--machine", "shop/deploy", "--json"], { env: { ...env, SVC_ID_TOKEN: jwtOf({}) } });
 	assert.deepEqual(Object.keys(JSON.parse(json.stdout)), ["address", "machine", "source", "audience", "expires_at"]);
-	assert.match((await run(["logout"], { env })).stdout, /^logged out of \S+ as machine shop\/deploy; its token ends/);
+	assert.match((await run(["logout"], { env })).stdout, / machine shop\/deploy\b/);
 	assert.deepEqual((await readSession(fakeIo({ env }).io)).servers[server.address], {});
 	assert.equal((await run(REALMS, { env })).code, 3);
 	assert.equal((await run(["login", "ada@example.com", "--machine", "shop/deploy"], { env })).code, 2);
