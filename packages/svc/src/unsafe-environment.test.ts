@@ -33,11 +33,11 @@ await writeFile(SETTINGS, "{}");
 after(() => rm(settings, { recursive: true, force: true }));
 
 const REFUSED: [flags: string[], env: Record<string, string>, named: RegExp][] = [
-	[[], { NODE_OPTIONS: "--no-warnings" }, /NODE_OPTIONS is set/],
-	[[], { NODE_DEBUG: "tls" }, /NODE_DEBUG is set/],
-	[[], { SSLKEYLOGFILE: "keys" }, /SSLKEYLOGFILE is set/],
-	[[], { LD_PRELOAD: "libc.so.6" }, /LD_PRELOAD is set/],
-	[[], { NODE_TLS_REJECT_UNAUTHORIZED: "0" }, /NODE_TLS_REJECT_UNAUTHORIZED is set/],
+	[[], { NODE_OPTIONS: "--no-warnings" }, /\bNODE_OPTIONS\b/],
+	[[], { NODE_DEBUG: "tls" }, /\bNODE_DEBUG\b/],
+	[[], { SSLKEYLOGFILE: "keys" }, /\bSSLKEYLOGFILE\b/],
+	[[], { LD_PRELOAD: "libc.so.6" }, /\bLD_PRELOAD\b/],
+	[[], { NODE_TLS_REJECT_UNAUTHORIZED: "0" }, /\bNODE_TLS_REJECT_UNAUTHORIZED\b/],
 	...[
 		["--inspect=127.0.0.1:0"],
 		["--report-on-signal"],
@@ -56,7 +56,7 @@ const REFUSED: [flags: string[], env: Record<string, string>, named: RegExp][] =
 		["--env-file-if-exists=/dev/null"],
 		[`--experimental-config-file=${SETTINGS}`],
 		["--openssl-config=/dev/null"],
-	].map((flags): (typeof REFUSED)[number] => [flags, {}, /started with a flag for a debugger, /]),
+	].map((flags): (typeof REFUSED)[number] => [flags, {}, /\bdebugger\b/]),
 ];
 
 for (const [flags, env, named] of REFUSED) {

@@ -115,7 +115,7 @@ test("svc install keeps the master key nowhere but encrypted, and in the copy th
 }, async () => {
 	const copy = join(folder.path, "copy.txt");
 	const { stdout, stderr } = await installed("--master-key-copy", copy);
-	assert.ok(stderr.includes(`no backup opens without it, then remove it here:  ${copy}\n`), stderr);
+	assert.ok(stderr.includes(`${copy}\n`), stderr);
 	const key = await readFile(copy, "utf8");
 	assert.match(key, /^[0-9a-f]{64}\n$/);
 	assert.equal((await stat(copy)).mode & 0o777, 0o600);
@@ -136,9 +136,9 @@ test("svc install keeps the key in a file of mode 0400 where systemd cannot encr
 });
 
 test("svc install done again it changes nothing, and keeps settings and key", { skip }, async () => {
-	assert.match((await installed()).stderr, /keep a copy of the master key .*\nnext: {2}svc init/);
+	assert.match((await installed()).stderr, /\bmaster key\b.*\nnext: {2}svc init/);
 	const first = await everything();
-	assert.match((await installed()).stderr, /^\n`svc health` names the version that runs\n$/);
+	assert.match((await installed()).stderr, /^\n`svc health`.*\n$/);
 	assert.deepEqual(await everything(), first);
 	await chmod(join(root, "usr/local/bin/svc"), 0o644);
 	await chmod(join(root, UNIT), 0o666);
@@ -180,7 +180,7 @@ test("svc install done again it keeps prefix and account, and refuses others", {
 	] as const) {
 		const { code, stderr } = await install(option, other);
 		assert.equal(code, 2);
-		assert.match(stderr, new RegExp(`installed with ${option} ${was} and keeps it\nhint: leave ${option} out`));
+		assert.match(stderr, new RegExp(`${option} ${was} .*\nhint: .*${option}\\b`));
 		await installed(option, was);
 	}
 	assert.equal((await svc("uninstall", "--root", root, "--yes")).code, 0);
@@ -193,9 +193,9 @@ test("svc install done again it keeps prefix and account, and refuses others", {
 test("svc install takes no port that the service's account may not listen on", { skip }, async () => {
 	const refused = await install("--listen", "0.0.0.0:1023");
 	assert.deepEqual([refused.code, await readdir(root)], [2, []]);
-	assert.match(refused.stderr, /only root may listen on port 1023.*\nhint: name a port from 1024 on.*sysctl/);
+	assert.match(refused.stderr, /\b1023\b.*\nhint: .*\b1024\b.*\bsysctl\b/);
 	await put("proc/sys/net/ipv4/ip_unprivileged_port_start", "443\n");
-	assert.match((await install("--listen", "0.0.0.0:442")).stderr, /name a port from 443 on/);
+	assert.match((await install("--listen", "0.0.0.0:442")).stderr, /\b443\b/);
 	await installed("--listen", "0.0.0.0:443");
 });
 
@@ -203,12 +203,12 @@ test("svc install takes the key of data that is there already, and makes no othe
 	await put("var/lib/svc/svc.db", "data");
 	const refused = await install();
 	assert.deepEqual([refused.code, (await everything())[SEALED]], [1, undefined]);
-	assert.match(refused.stderr, /already has data.*\nhint: .*--master-key-from/);
+	assert.match(refused.stderr, /\nhint: .*--master-key-from\b/);
 	const file = join(folder.path, "master.key");
 	await writeFile(file, KEY, { mode: 0o400 });
 	const link = join(folder.path, "link");
 	await symlink(file, link);
-	assert.match((await install("--master-key-from", link)).stderr, /is a link: name the file itself/);
+	assert.match((await install("--master-key-from", link)).stderr, /\bis a link\b/);
 	await installed("--master-key-from", file);
 	assert.equal(decrypted(), KEY);
 	await rm(file);
@@ -233,11 +233,11 @@ test("svc install shows with --dry-run what it would do, and does nothing", { sk
 
 test("svc install leaves alone what is not its own", { skip }, async () => {
 	await put(UNIT, "[Service]\nExecStart=/bin/true\n");
-	assert.match((await install()).stderr, /svc\.service was not written by svc install/);
+	assert.match((await install()).stderr, /\bsvc\.service\b/);
 	assert.equal((await svc("uninstall", "--root", root, "--yes")).code, 4);
 	await rm(join(root, UNIT));
 	await put("etc/passwd", "svc:x:1000:1000:Some Body:/srv/somebody:/bin/sh\n");
-	assert.match((await install()).stderr, /an account svc exists/);
+	assert.match((await install()).stderr, /\baccount svc\b/);
 	await installed("--user", "svc-server");
 	assert.match(await read(UNIT), /^User=svc-server$/m);
 });
@@ -247,10 +247,8 @@ test("svc install is undone by svc uninstall, but for data, key and settings", {
 	await put("var/lib/svc/svc.db", "data");
 	assert.equal((await svc("uninstall", "--root", root)).code, 2, "it asks first");
 	const { code, stdout } = await svc("uninstall", "--root", root, "--yes");
-	assert.deepEqual(
-		[code, stdout.split("\n")[1]],
-		[0, "left: /var/lib/svc, /etc/svc, and the account that owns the data"],
-	);
+	assert.equal(code, 0);
+	assert.match(stdout, /^left: \/var\/lib\/svc, \/etc\/svc, .*\baccount\b/m);
 	assert.deepEqual(
 		Object.keys(await everything()).toSorted((a, b) => a.localeCompare(b)),
 		["etc/passwd", SEALED, "etc/svc/svc.toml", "var/lib/svc/svc.db", "var/lib/systemd/credential.secret"],
@@ -258,16 +256,16 @@ test("svc install is undone by svc uninstall, but for data, key and settings", {
 });
 
 const REFUSED: [words: string[], message: RegExp][] = [
-	[["--prefix", "/usr/lo cal"], /--prefix takes/],
-	[["--prefix", "usr"], /--prefix takes/],
-	[["--prefix", "/tmp/svc"], /the service cannot read \/home/],
-	[["--prefix", "/root"], /the service cannot read .*\nhint: name another folder with --prefix/],
-	[["--user", "root"], /--user takes/],
-	[["--user", "a%b"], /--user takes/],
-	[["--listen", '127.0.0.1:1"\nx="'], /--listen takes/],
-	[["--listen", "127.0.0.1:0"], /--listen takes/],
-	[["--listen", "127.0.0.1:65536"], /--listen takes/],
-	[["--program", "/nowhere/svc"], /the file of --program does not exist/],
+	[["--prefix", "/usr/lo cal"], /--prefix\b/],
+	[["--prefix", "usr"], /--prefix\b/],
+	[["--prefix", "/tmp/svc"], /\bcannot read \/home\b/],
+	[["--prefix", "/root"], /\bcannot read\b.*\nhint: .*--prefix\b/],
+	[["--user", "root"], /--user\b/],
+	[["--user", "a%b"], /--user\b/],
+	[["--listen", '127.0.0.1:1"\nx="'], /--listen\b/],
+	[["--listen", "127.0.0.1:0"], /--listen\b/],
+	[["--listen", "127.0.0.1:65536"], /--listen\b/],
+	[["--program", "/nowhere/svc"], /--program\b/],
 ];
 
 for (const [words, message] of REFUSED) {
@@ -281,5 +279,5 @@ for (const [words, message] of REFUSED) {
 test("svc install does not install sources", async () => {
 	const { code, stderr } = await svc("install", "--root", root);
 	assert.equal(code, 2);
-	assert.match(stderr, /runs from its sources.*\nhint: .*npm run binary/);
+	assert.match(stderr, /\nhint: .*\bnpm run binary\b/);
 });
