@@ -100,18 +100,18 @@ test("the answer says by what somebody may do something, and which command gives
 	const own = await explained(owner.token, "&capability=secrets:write");
 	assert.partialDeepStrictEqual(own, { role: "admin", is_owner: true, instance_admin: false, token: null });
 	assert.deepEqual(
-		own.verdicts.map(({ reason, command }) => [reason, command]),
-		[["the owner of the realm is its admin", ""]],
+		own.verdicts.map(({ reason, command }) => [/owner/.test(reason), command]),
+		[[true, ""]],
 	);
 	const { id } = people.viewer;
 	const [write] = (await explained(people.viewer.token, "&capability=secrets:write")).verdicts;
-	assert.match(write?.reason ?? "", /role viewer lacks the capability secrets:write/);
+	assert.match(write?.reason ?? "", /viewer.*secrets:write/);
 	assert.equal(write?.command, `svc binding set ${id} member --realm ${slug}`);
 	const limits = { realm: slug, expires_at: "2090-01-01T00:00:00.000Z" };
 	const { token } = await apiToken(client, people.member, "read", limits);
 	const limited = await explained(token, "&capability=secrets:write&env=prod");
 	assert.deepEqual(limited.token, { scopes: "read", environment: "", expires_at: limits.expires_at });
-	assert.match(limited.verdicts[0]?.reason ?? "", /lacks the scope write/);
+	assert.match(limited.verdicts[0]?.reason ?? "", /scope write/);
 	assert.equal(limited.verdicts[0]?.command, `svc token create NAME --scopes read,write --realm ${slug} --env prod`);
 	const [manage] = (await explained(token, "&capability=audit:read&env=prod")).verdicts;
 	assert.deepEqual([manage?.allowed, manage?.command], [true, ""]);
