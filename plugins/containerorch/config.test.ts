@@ -87,8 +87,8 @@ test("without a CA certificate the system's roots count, with an empty one or SV
 	const { tls } = read(without);
 	assert.ok(Array.isArray(tls.ca) && tls.ca.length > 50 && tls.rejectUnauthorized === undefined);
 	const unverified = { rejectUnauthorized: false };
-	assert.deepEqual(read({ ...GIVEN, SVC_ORCH_CA_CERT: "" }, [/verification .* is skipped/]).tls, unverified);
-	assert.deepEqual(read({ ...GIVEN, SVC_ORCH_SKIP_TLS: "true" }, [/verification .* is skipped/]).tls, unverified);
+	assert.deepEqual(read({ ...GIVEN, SVC_ORCH_CA_CERT: "" }, [/\bskipped\b/]).tls, unverified);
+	assert.deepEqual(read({ ...GIVEN, SVC_ORCH_SKIP_TLS: "true" }, [/\bskipped\b/]).tls, unverified);
 	for (const SVC_ORCH_SKIP_TLS of ["false", "1", "TRUE"])
 		assert.deepEqual(read({ ...GIVEN, SVC_ORCH_SKIP_TLS }).tls, { ca });
 });
@@ -117,24 +117,24 @@ test("an address with a path keeps it in every call", async (t) => {
 
 test("what cannot be used is refused, and nothing of it is told", () => {
 	const garbage = "-----BEGIN CERTIFICATE-----\nhunter2h\n-----END CERTIFICATE-----\n";
-	const address = /API server address must be a URL/;
+	const address = /\baddress\b.*\bURL\b/;
 	const table: [Record<string, string>, RegExp][] = [
-		[{}, /^the API server address cannot be resolved: set SVC_ORCH_API_SERVER/],
-		[{ SVC_ORCH_TOKEN: "hunter2" }, /^the API server address cannot be resolved/],
-		[{ SVC_ORCH_API_SERVER: "https://hunter2" }, /^the API server token cannot be resolved: set SVC_ORCH_TOKEN/],
-		[{ ...GIVEN, SVC_ORCH_TOKEN: "" }, /^the API server token cannot be resolved/],
-		[{ ...GIVEN, SVC_ORCH_TOKEN: "hunter2\r\nx: y" }, /^the API server token must be visible ASCII characters/],
-		[{ ...GIVEN, SVC_ORCH_TOKEN: " \n" }, /^the API server token must be/],
+		[{}, /\baddress\b.*\bSVC_ORCH_API_SERVER\b/],
+		[{ SVC_ORCH_TOKEN: "hunter2" }, /\baddress\b.*\bresolved\b/],
+		[{ SVC_ORCH_API_SERVER: "https://hunter2" }, /\btoken\b.*\bSVC_ORCH_TOKEN\b/],
+		[{ ...GIVEN, SVC_ORCH_TOKEN: "" }, /\btoken\b.*\bresolved\b/],
+		[{ ...GIVEN, SVC_ORCH_TOKEN: "hunter2\r\nx: y" }, /\btoken\b.*\bASCII\b/],
+		[{ ...GIVEN, SVC_ORCH_TOKEN: " \n" }, /\btoken must\b/],
 		[{ ...GIVEN, SVC_ORCH_API_SERVER: "hunter2:6443" }, address],
 		[{ ...GIVEN, SVC_ORCH_API_SERVER: "ftp://hunter2" }, address],
 		[{ ...GIVEN, SVC_ORCH_API_SERVER: "https://a:hunter2@b" }, address],
 		[{ ...GIVEN, SVC_ORCH_API_SERVER: "https://b?hunter2" }, address],
-		[{ ...GIVEN, SVC_ORCH_CA_CERT: "hunter2" }, /^the CA certificate of the API server is not a PEM certificate/],
-		[{ ...GIVEN, SVC_ORCH_CA_CERT: garbage }, /^the CA certificate of the API server is not/],
-		[{ ...GIVEN, SVC_ORCH_NAMESPACE: "hunter2/x" }, /^the default namespace must be a DNS label/],
+		[{ ...GIVEN, SVC_ORCH_CA_CERT: "hunter2" }, /\bCA certificate\b.*\bPEM\b/],
+		[{ ...GIVEN, SVC_ORCH_CA_CERT: garbage }, /\bCA certificate\b/],
+		[{ ...GIVEN, SVC_ORCH_NAMESPACE: "hunter2/x" }, /\bnamespace\b.*\bDNS label\b/],
 		[{ ...GIVEN, SVC_ORCH_TOKEN_TTL: "hunter2" }, /^SVC_ORCH_TOKEN_TTL: invalid ttl: /],
-		[{ SVC_ORCH_KUBECONFIG: join(folder, "hunter2") }, /^kubeconfig: a file cannot be read \(ENOENT\)/],
-		[{ KUBERNETES_SERVICE_HOST: "10.96.0.1" }, /^the API server address cannot be resolved/],
+		[{ SVC_ORCH_KUBECONFIG: join(folder, "hunter2") }, /^kubeconfig: .*\(ENOENT\)/],
+		[{ KUBERNETES_SERVICE_HOST: "10.96.0.1" }, /\baddress\b.*\bresolved\b/],
 	];
 	for (const [env, message] of table) refused(env, message);
 });
@@ -154,11 +154,11 @@ test("in a pod everything comes from the environment and the mount", () => {
 		read({ ...GIVEN, SVC_ORCH_NAMESPACE: "apps" }),
 	);
 	assert.equal(read({ ...pod, SVC_ORCH_API_SERVER: "https://other" }).token, "mounted-token");
-	refused(mount("tokenless", { "ca.crt": ca }), /^the API server token cannot be resolved/);
+	refused(mount("tokenless", { "ca.crt": ca }), /\btoken\b.*\bresolved\b/);
 	const bare = read(mount("bare", { token: "t" }));
 	assert.deepEqual([bare.namespace, Array.isArray(bare.tls.ca)], ["default", true]);
 	mkdirSync(join(folder, "odd/token"), { recursive: true });
-	refused({ ...pod, SVC_ORCH_MOUNT: join(folder, "odd") }, /^the service-account mount cannot be read \(EISDIR\)/);
+	refused({ ...pod, SVC_ORCH_MOUNT: join(folder, "odd") }, /\bmount\b.*\(EISDIR\)/);
 });
 
 test("a kubeconfig's current context is what counts, and explicit values before it", () => {
@@ -215,25 +215,25 @@ test("a kubeconfig that leads nowhere is refused, and so is what only a program 
 	const unsupported = (name: string) => new RegExp(`^kubeconfig: ${name} is not supported: use a user with a token`);
 	const certificate = { "client-certificate-data": "hunter2", "client-key-data": "hunter2" };
 	const table: [Record<string, string>, RegExp][] = [
-		[raw("a: [hunter2"), /^kubeconfig: the file is not valid YAML/],
-		[raw("a: hunter2\na: hunter2"), /^kubeconfig: the file is not valid YAML/],
-		[raw("hunter2"), /^kubeconfig: the file must be a mapping/],
-		[raw(""), /^kubeconfig: the file must be a mapping/],
-		[raw("kind: Config"), /^kubeconfig: current-context is missing/],
-		[raw("current-context: hunter2"), /^kubeconfig: the context of the current context is missing/],
-		[raw("current-context: [hunter2]"), /^kubeconfig: current-context must be a text/],
-		[made({}, {}, { cluster: "hunter2" }), /^kubeconfig: the cluster of the current context is missing/],
-		[made({}, {}, { user: "hunter2" }), /^kubeconfig: the user of the current context is missing/],
-		[made({}, {}), /^the API server token cannot be resolved/],
-		[made({ server: "" }, { token: "t" }), /^the API server address cannot be resolved/],
+		[raw("a: [hunter2"), /^kubeconfig: .*\bYAML\b/],
+		[raw("a: hunter2\na: hunter2"), /^kubeconfig: .*\bYAML\b/],
+		[raw("hunter2"), /^kubeconfig: .*\bmapping\b/],
+		[raw(""), /^kubeconfig: .*\bmapping\b/],
+		[raw("kind: Config"), /^kubeconfig: current-context .*\bmissing\b/],
+		[raw("current-context: hunter2"), /^kubeconfig: .*\bcontext of the current context\b/],
+		[raw("current-context: [hunter2]"), /^kubeconfig: current-context .*\btext\b/],
+		[made({}, {}, { cluster: "hunter2" }), /^kubeconfig: .*\bcluster of\b/],
+		[made({}, {}, { user: "hunter2" }), /^kubeconfig: .*\buser of\b/],
+		[made({}, {}), /\btoken\b.*\bresolved\b/],
+		[made({ server: "" }, { token: "t" }), /\baddress\b.*\bresolved\b/],
 		[made({}, { exec: { command: "hunter2" } }), unsupported("exec")],
 		[made({}, { "auth-provider": { name: "hunter2" } }), unsupported("auth-provider")],
 		[made({}, { token: "t", as: "hunter2" }), unsupported("as")],
 		[made({ "proxy-url": "http://hunter2" }, { token: "t" }), unsupported("proxy-url")],
-		[made({}, { token: 5 }), /^kubeconfig: token must be a text/],
-		[made({}, { tokenFile: "hunter2" }), /^the token file cannot be read \(ENOENT\)/],
-		[made({ "certificate-authority": "hunter2" }, { token: "t" }), /^kubeconfig: a file cannot be read/],
-		[made({}, certificate), /^kubeconfig: the client certificate and its key cannot be used/],
+		[made({}, { token: 5 }), /^kubeconfig: token .*\btext\b/],
+		[made({}, { tokenFile: "hunter2" }), /\btoken file\b.*\(ENOENT\)/],
+		[made({ "certificate-authority": "hunter2" }, { token: "t" }), /^kubeconfig: .*\bread\b/],
+		[made({}, certificate), /^kubeconfig: .*\bclient certificate\b/],
 	];
 	for (const [env, message] of table) refused(env, message);
 });

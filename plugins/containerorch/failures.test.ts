@@ -63,10 +63,10 @@ test("a step that may have been done is undone too", async (t) => {
 	const table: [Fault, RegExp][] = [
 		[{ does: "answer", status: 500, body: "etcdserver: request timed out", acts: true }, /^status 500: etcdserver/],
 		[{ does: "answer", status: 504, acts: true }, /^status 504$/],
-		[{ does: "drop", acts: true }, /^no answer \(UND_ERR_SOCKET\)$/],
-		[{ does: "break" }, /^no answer \(UND_ERR_SOCKET\)$/],
-		[{ does: "hang", acts: true }, /^no answer within 1 s$/],
-		[{ does: "drip", ms: 100 }, /^no answer within 1 s$/],
+		[{ does: "drop", acts: true }, /\(UND_ERR_SOCKET\)$/],
+		[{ does: "break" }, /\(UND_ERR_SOCKET\)$/],
+		[{ does: "hang", acts: true }, / 1 s$/],
+		[{ does: "drip", ms: 100 }, / 1 s$/],
 	];
 	const undo = async (step: CreateStep) => {
 		const bench = await startBench(t, { timeout_ms: 1000 });

@@ -29,15 +29,15 @@ test("a list that is not whole is none", async (t) => {
 	await generate({ role: "viewer" });
 	const failed = (message: RegExp) => assert.rejects(list({}), { name: "EngineError", message });
 	fake.fault("read", { does: "answer", status: 410, body: "expired" });
-	await failed(/^listing service accounts: GET \S+\/serviceaccounts\?limit=250: status 410: expired$/);
+	await failed(/ GET \S+\/serviceaccounts\?limit=250: status 410: expired$/);
 	for (const body of ["", "{}", "[]", "null", '{"items":{}}', '{"items":[{"met']) {
 		fake.fault("read", { does: "answer", status: 200, body });
-		await failed(/^listing service accounts: GET \S+\/serviceaccounts: the answer is no list, or has no end$/);
+		await failed(/ GET \S+\/serviceaccounts: .*\bno list\b/);
 	}
 	fake.fault("read", { does: "answer", status: 200, body: { items: [], metadata: { continue: "for ever" } } });
-	await failed(/no list, or has no end$/);
+	await failed(/\bno end$/);
 	fake.fault("read", { does: "break" });
-	await failed(/^listing service accounts: .*: no answer \(UND_ERR_SOCKET\)$/);
+	await failed(/\(UND_ERR_SOCKET\)$/);
 	fake.fault("read", { does: "answer", status: 200, body: { items: [null, 5, { metadata: { name: 5 } }, {}] } });
 	assert.deepEqual(await list({}), { names: [] });
 	await assert.rejects(list({ namespace: "a/b" }), { name: "ParamsError" });

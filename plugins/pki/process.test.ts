@@ -32,7 +32,7 @@ test("without a CA one is made for the life of the process, which is told on sta
 	assert.deepEqual(responses[0].data.capabilities, ["secret_generation", "secret_validation"]);
 	assert.deepEqual(responses[1], { data: { status: "healthy" } });
 	assert.match(responses[2].data.ca_certificate, /^-----BEGIN CERTIFICATE-----\n/);
-	assert.match(stderr, /^pki: warning: SVC_PKI_CA_CERT and SVC_PKI_CA_KEY are not both set: .*ephemeral CA.*\n$/);
+	assert.match(stderr, /^pki: warning: SVC_PKI_CA_CERT and SVC_PKI_CA_KEY .*\n$/);
 });
 
 test("where the server says so the CA comes with each request, and none is made", async () => {
@@ -53,7 +53,7 @@ test("where the server says so the CA comes with each request, and none is made"
 	for (const healthy of [ping, pinged]) assert.deepEqual(healthy, { data: { status: "healthy" } });
 	assert.deepEqual([one.data.ca_certificate, two.data.ca_certificate], [kept.certificate, other.certificate]);
 	for (const refused of [none, no]) assert.deepEqual(refused, { error: "CA not loaded" });
-	assert.match(broken.error, /^CA private key must be PEM/);
+	assert.match(broken.error, /^CA private key\b/);
 	const { certificate } = one.data;
 	const second = serve(env, ["validate", { certificate, ...as(kept) }], ["validate", { certificate, ...as(other) }]);
 	assert.deepEqual(
@@ -85,16 +85,16 @@ test("settings that cannot be used end the process with 1 and a message that hol
 	const other = await createAuthority({ common_name: "Other", organization: "", now: new Date(), randomBytes });
 	const garbage = "-----BEGIN CERTIFICATE-----\nhunter2h\n-----END CERTIFICATE-----\n";
 	const table: [Record<string, string>, RegExp][] = [
-		[{ ...KEPT_ENV, SVC_PKI_CA_CERT: "hunter2" }, /CA certificate must be one PEM block/],
-		[{ ...KEPT_ENV, SVC_PKI_CA_CERT: garbage }, /CA certificate cannot be parsed/],
-		[{ ...KEPT_ENV, SVC_PKI_CA_KEY: "hunter2" }, /CA private key must be PEM/],
+		[{ ...KEPT_ENV, SVC_PKI_CA_CERT: "hunter2" }, /\bCA certificate\b.*\bPEM\b/],
+		[{ ...KEPT_ENV, SVC_PKI_CA_CERT: garbage }, /\bCA certificate\b.*\bparsed\b/],
+		[{ ...KEPT_ENV, SVC_PKI_CA_KEY: "hunter2" }, /\bCA private key\b.*\bPEM\b/],
 		[
 			{ ...KEPT_ENV, SVC_PKI_CA_KEY: garbage.replaceAll("CERTIFICATE", "PRIVATE KEY") },
-			/CA private key cannot be parsed/,
+			/\bCA private key\b.*\bparsed\b/,
 		],
-		[{ ...KEPT_ENV, SVC_PKI_CA_KEY: other.private_key }, /do not belong together/],
-		[{ ...KEPT_ENV, SVC_PKI_ORGANIZATION: "hunter2\n" }, /SVC_PKI_ORGANIZATION must not contain control characters/],
-		[{ SVC_PKI_ORGANIZATION: "hunter2".repeat(10) }, /SVC_PKI_ORGANIZATION must have at most 64 characters/],
+		[{ ...KEPT_ENV, SVC_PKI_CA_KEY: other.private_key }, /\bbelong together\b/],
+		[{ ...KEPT_ENV, SVC_PKI_ORGANIZATION: "hunter2\n" }, /\bSVC_PKI_ORGANIZATION\b.*\bcontrol characters\b/],
+		[{ SVC_PKI_ORGANIZATION: "hunter2".repeat(10) }, /\bSVC_PKI_ORGANIZATION\b.*\b64\b/],
 	];
 	for (const [env, message] of table) {
 		const { status, stderr, responses } = serve(env, ["ping"]);
@@ -116,9 +116,9 @@ test("a CA that may not sign, or asks for what is not understood, ends the proce
 	skip: withoutOpenssl,
 }, () => {
 	const table: [extension: string, message: RegExp][] = [
-		["keyUsage=critical,digitalSignature", /CA certificate must be one of a certificate authority that may sign/],
-		["1.2.3.4=critical,ASN1:NULL", /CA certificate has a critical extension that is not understood\n$/],
-		["nameConstraints=critical,permitted;DNS:.hunter2", /CA certificate has name constraints that cannot be applied: /],
+		["keyUsage=critical,digitalSignature", /\bCA certificate\b.*\bmay sign\b/],
+		["1.2.3.4=critical,ASN1:NULL", /\bCA certificate\b.*\bcritical extension\b.*\n$/],
+		["nameConstraints=critical,permitted;DNS:.hunter2", /\bCA certificate\b.*\bname constraints\b/],
 	];
 	for (const [extension, message] of table) {
 		const { status, stderr, responses } = serve(opensslCa(kept.private_key, extension), ["ping"]);
@@ -152,7 +152,7 @@ test("an engine that could not make its CA answers that none is loaded", async (
 	const make = () => Promise.reject(new Error("no entropy"));
 	const { authority } = await readSettings({}, (text) => said.push(text), make);
 	assert.equal(authority, undefined);
-	assert.match(said.join("\n"), /ephemeral CA could not be made: no entropy$/);
+	assert.match(said.join("\n"), /\bephemeral CA\b.*: no entropy$/);
 });
 
 const ROLES: readonly (readonly [role: string, asServer: number, asClient: number])[] = [

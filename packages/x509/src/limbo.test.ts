@@ -26,31 +26,25 @@ const DIFFERENCES: readonly (readonly [id: RegExp, reason: string])[] = [
 
 /** The messages of refusals; the first line that matches a case decides. */
 const REFUSALS: readonly (readonly [id: RegExp, message: RegExp])[] = [
-	[/::nc::not-allowed-in-ee/, /^certificate has name constraints, and is not one of an authority$/],
-	[/::nc::(invalid-|.*-both-)/, /^CA certificate has name constraints that cannot be applied: /],
-	[/::nc::nc-permits-invalid-dns-san$/, /^certificate has a DNS name that is not a host name$/],
-	[/::nc::.*-dn-/, /^subject is not allowed by the name constraints of the CA certificate$/],
-	[/::nc::|^cve::/, /^san entry \d is not allowed by the name constraints of the CA certificate$/],
-	[/::validity::not(-yet|before)/, /is not yet valid$/],
-	[/::validity::/, /has expired$/],
-	[/::serial::too-long$/, /^parse error: the serial number is longer than 20 bytes$/],
-	[/::serial::zero$/, /^parse error: the serial number is not positive$/],
-	[/::san::noncritical-with-empty-subject$/, /^certificate has neither a subject nor critical alternative names$/],
+	[/::nc::not-allowed-in-ee/, /^certificate .*\bname constraints\b/],
+	[/::nc::(invalid-|.*-both-)/, /^CA certificate .*\bname constraints\b.*: /],
+	[/::nc::nc-permits-invalid-dns-san$/, /^certificate .*\bDNS name\b/],
+	[/::nc::.*-dn-/, /^subject .*\bname constraints\b/],
+	[/::nc::|^cve::/, /^san entry \d .*\bname constraints\b/],
+	[/::validity::not(-yet|before)/, /\bnot yet valid$/],
+	[/::validity::/, /\bexpired$/],
+	[/::serial::too-long$/, /^parse error: .*\bserial number\b.*\b20 bytes$/],
+	[/::serial::zero$/, /^parse error: .*\bserial number\b.*\bpositive$/],
+	[/::san::noncritical-with-empty-subject$/, /^certificate .*\bsubject\b/],
 	// To OpenSSL a certificate with unreadable extensions has no issuer, and one with an unreadable key issues nothing.
-	[
-		/::(san::malformed|duplicate-extensions|ee-empty-issuer|invalid-issuer-key)$/,
-		/^certificate was not issued by this CA$/,
-	],
-	[/::san::/, /^certificate has a DNS name that is not a host name$/],
-	[/::eku::ee-eku-empty$/, /^certificate has an empty extended key usage$/],
-	[/::leaf-ku-keycertsign$/, /^certificate may sign certificates, and is not one of an authority$/],
-	[/critical-.*-ee$|::ee-critical/, /^certificate has a critical extension that is not understood$/],
-	[/critical-|::serial::negative$/, /^CA certificate has a critical extension that is not understood$/],
-	[/::ca-empty-subject$/, /^CA certificate must have a subject, /],
-	[
-		/ca-bit$|basic-constraints$|inconsistent-ca/,
-		/^CA certificate must be one of a certificate authority that may sign /,
-	],
+	[/::(san::malformed|duplicate-extensions|ee-empty-issuer|invalid-issuer-key)$/, /^certificate .*\bissued\b/],
+	[/::san::/, /^certificate .*\bDNS name\b/],
+	[/::eku::ee-eku-empty$/, /^certificate .*\bextended key usage$/],
+	[/::leaf-ku-keycertsign$/, /^certificate may sign\b/],
+	[/critical-.*-ee$|::ee-critical/, /^certificate .*\bcritical extension\b/],
+	[/critical-|::serial::negative$/, /^CA certificate .*\bcritical extension\b/],
+	[/::ca-empty-subject$/, /^CA certificate .*\bsubject\b/],
+	[/ca-bit$|basic-constraints$|inconsistent-ca/, /^CA certificate .*\bmay sign\b/],
 ];
 
 interface Case {
