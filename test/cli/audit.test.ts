@@ -44,23 +44,19 @@ test("the client knows every type of event that the server writes", () => {
 });
 
 test("an unknown type of event is refused with a suggestion", async () => {
-	await says(
-		"list --type nonsense",
-		2,
-		/no type of event nonsense\nhint: types begin with auth, .*secret.*'secret\.\*'/,
-	);
-	await says("--type secret.st", 2, /no type of event secret\.st\nhint: did you mean secret\.set\?/);
-	await says("--type secert.*", 2, /hint: did you mean secret\.\*\?/);
-	await says("--type secret*", 2, /hint: did you mean 'secret\.\*'\?/);
-	await says("--type secret", 2, /hint: did you mean 'secret\.\*'\?/);
-	await says("--type secret.st --follow", 2, /did you mean secret\.set\?/);
+	await says("list --type nonsense", 2, / nonsense\nhint: .*\bauth, .*secret.*'secret\.\*'/);
+	await says("--type secret.st", 2, / secret\.st\nhint: .* secret\.set\b/);
+	await says("--type secert.*", 2, /\nhint: .* secret\.\*/);
+	await says("--type secret*", 2, /\nhint: .* 'secret\.\*'/);
+	await says("--type secret", 2, /\nhint: .* 'secret\.\*'/);
+	await says("--type secret.st --follow", 2, /\nhint: .* secret\.set\b/);
 	for (const type of ["backup.failed", "lease.*", "auth.login.*"])
 		await says(`--type ${type} --until 2020-01-01`, 0, /^no events$/m);
 });
 
 test("an unknown realm and a mistyped key get a suggestion; with --json the list is empty and no event is written", async () => {
-	await says(`--realm ${slug}x`, 4, new RegExp(`realm ${slug}x not found\nhint: did you mean ${slug}\\?`));
-	await says(`--realm ${slug} --key DB_ULR`, 0, /^no events of DB_ULR: did you mean DB_URL\?$/m);
+	await says(`--realm ${slug}x`, 4, new RegExp(`realm ${slug}x .*\nhint: .* ${slug}\\?`));
+	await says(`--realm ${slug} --key DB_ULR`, 0, / DB_ULR\b.* DB_URL\b/);
 	await says(`--realm ${slug} --key DB_URL --until 2020-01-01`, 0, /^no events$/m);
 	const before = await count();
 	const { code, stdout } = await cli.run(["audit", "--realm", slug, "--key", "DB_ULR", "--json"]);
@@ -109,5 +105,5 @@ test("an export has the keys of bulk reads, each part once, so a file alone show
 		found.stderr,
 	);
 	await writeFile(file, content.replace('"keys":["DB_URL"]', '"keys":["DB_URI"]'));
-	assert.match(await svc(`audit verify --file ${file}`, 1), /the keys of a bulk read are not as they were written/);
+	assert.match(await svc(`audit verify --file ${file}`, 1), /\bkeys of a bulk read\b/);
 });

@@ -40,11 +40,11 @@ async function fail(who: Pick<Person, "token">, line: string): Promise<string> {
 
 test("a member learns which key or realm was meant", async () => {
 	const key = await fail(ada, `secret get DB_URL --realm ${slug}`);
-	assert.ok(key.startsWith(`svc: secret DB_URL not found in ${slug}/dev\nhint: did you mean DB_URI? `), key);
+	assert.match(key, new RegExp(`^svc: secret DB_URL .*${slug}/dev\nhint: .* DB_URI\\?`));
 	const other = await fail(ada, `secret get DB_URI --realm ${slug} --env prod`);
-	assert.match(other, /hint: it is in dev: --env dev\. /);
+	assert.match(other, /\nhint: .*--env dev\b/);
 	const near = await fail(ada, `realm show ${slug}x`);
-	assert.ok(near.startsWith(`svc: realm ${slug}x not found\nhint: did you mean ${slug}? `), near);
+	assert.match(near, new RegExp(`^svc: realm ${slug}x .*\nhint: .* ${slug}\\?`));
 });
 
 test("a mistyped name of something deleted, of a trust or of a person is suggested, too", async () => {
@@ -57,25 +57,27 @@ test("a mistyped name of something deleted, of a trust or of a person is suggest
 	const trust = { issuer: "https://id.example.com", audience: "svc-shop", claims: { sub: "ci" }, jwks: keys };
 	ok(await client.put(`/realms/${slug}/machines/${name}/trusts/github`, trust, { token: ada.token }));
 	const rows = [
-		[`secret restore GONE_KYE --realm ${slug}`, `deleted secret GONE_KYE not found in ${slug}/dev`, "GONE_KEY"],
-		[`realm restore ${gone.slug}x`, `deleted realm ${gone.slug}x not found`, gone.slug],
-		[`machine trust show ${name} gihub --realm ${slug}`, "trust gihub not found", "github"],
-		[`users show x${bob.email}`, `user x${bob.email} not found`, bob.email],
+		[`secret restore GONE_KYE --realm ${slug}`, `deleted secret GONE_KYE .*${slug}/dev`, "GONE_KEY"],
+		[`realm restore ${gone.slug}x`, `deleted realm ${gone.slug}x .*`, gone.slug],
+		[`machine trust show ${name} gihub --realm ${slug}`, "trust gihub .*", "github"],
+		[`users show x${bob.email}`, `user x${bob.email} .*`, bob.email],
 	];
 	for (const [line = "", message, near] of rows) {
 		const told = await fail(ada, line);
-		assert.ok(told.startsWith(`svc: ${message}\nhint: did you mean ${near}? `), told);
+		assert.match(told, new RegExp(`^svc: ${message}\nhint: .* ${near}\\?`));
 	}
 	const elsewhere = await fail(ada, `secret restore GONE_KEY --realm ${slug} --env prod`);
-	assert.match(elsewhere, /hint: it is in dev: --env dev\. /);
+	assert.match(elsewhere, /\nhint: .*--env dev\b/);
 	const other = await fail(ada, `secret restore GONE_KEY --id 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --realm ${slug}`);
-	assert.doesNotMatch(other, /it is in/);
+	assert.doesNotMatch(other, /--env/);
 });
 
 test("a stranger learns nothing about a realm, whether its name is exact or nearly so", async () => {
+	const nowhere = await fail(bob, "realm show nowhere");
+	assert.match(nowhere, /^svc: realm nowhere .*\nhint: `svc realm list`/);
 	for (const typed of [slug, `${slug}x`])
 		for (const line of [`realm show ${typed}`, `secret get DB_URL --realm ${typed}`])
-			assert.equal(await fail(bob, line), `svc: realm ${typed} not found\nhint: \`svc realm list\` shows yours\n`);
+			assert.equal(await fail(bob, line), nowhere.replace("nowhere", typed));
 });
 
 test("a token for one environment learns nothing about the others", async () => {
