@@ -12,6 +12,8 @@ import { machineReads } from "./reads/machines.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { resetReads } from "./reads/resets.ts";
+import { revocationReads } from "./reads/revocations.ts";
+import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
 import { createRows } from "./rows.ts";
@@ -23,6 +25,8 @@ import { machineWrites } from "./writes/machines.ts";
 import { policyWrites } from "./writes/policy.ts";
 import { realmWrites } from "./writes/realms.ts";
 import { resetWrites } from "./writes/resets.ts";
+import { revocationWrites } from "./writes/revocations.ts";
+import { secretWrites } from "./writes/secrets.ts";
 import { tokenWrites } from "./writes/tokens.ts";
 import { trustWrites } from "./writes/trusts.ts";
 
@@ -81,6 +85,8 @@ function readsOf(db: Snapshot): Some<Implementations<"read"> & Implementations<"
 		policy: policyReads(db),
 		realms: realmReads(db),
 		resets: resetReads(db),
+		revocations: revocationReads(db),
+		secrets: secretReads(db),
 		tokens: tokenReads(db),
 		trusts: trustReads(db),
 	};
@@ -95,6 +101,8 @@ function writesOf(db: Change): Some<Implementations<"write">> {
 		policy: policyWrites(db),
 		realms: realmWrites(db),
 		resets: resetWrites(db),
+		revocations: revocationWrites(db),
+		secrets: secretWrites(db),
 		tokens: tokenWrites(db),
 		trusts: trustWrites(db),
 	};

@@ -7,16 +7,8 @@ import { openPostgresTestStore } from "./testing.ts";
 
 /** Subjects of the contract whose promises the adapter keeps so far. */
 const READY: Subject[] = [
-	...([
-		"accounts",
-		"changed realms",
-		"holdings",
-		"invitation use",
-		"invitations",
-		"policy",
-		"recovery",
-		"resets",
-	] as const),
+	...(["accounts", "audit keys", "changed realms", "deleted realms", "holdings", "invitation use"] as const),
+	...(["invitations", "policy", "recovery", "resets", "secret snapshots", "secrets"] as const),
 	...(["standing", "tokens", "trusts"] as const),
 ];
 

@@ -16,6 +16,16 @@ export interface Rows {
 		condition: string,
 		values?: readonly unknown[],
 	): Promise<StoredRows[Table][]>;
+	/**
+	 * Reads the columns of such rows that their MACs cover, and others: a list needs no values.
+	 * @param others columns and expressions, as SQL
+	 */
+	briefly<Table extends RowTable, Others extends object>(
+		table: Table,
+		others: string,
+		condition: string,
+		values?: readonly unknown[],
+	): Promise<(Omit<StoredRows[Table], "value"> & Others)[]>;
 	/** Reads the rows that meet a condition, whatever their MACs are. */
 	stored<Table extends RowTable>(
 		table: Table,
@@ -50,19 +60,22 @@ type StoredRow = Record<string, unknown> & { mac: Buffer | null };
 
 /** Reads rows under the keys of the moment. */
 export function createRows(sql: Sql, macs: () => Pick<RowMacs, "fits">): Rows {
-	const read = (table: RowTable, condition: string, values?: readonly unknown[]) =>
-		sql.rows<StoredRow>(`SELECT ${columnsOf(table).join(", ")}, mac FROM ${table} WHERE ${condition}`, values);
+	const read = (table: RowTable, columns: string, condition: string, values?: readonly unknown[]) =>
+		sql.rows<StoredRow>(`SELECT ${columns}, mac FROM ${table} WHERE ${condition}`, values);
+	const fitting = (table: RowTable, found: readonly StoredRow[]) => {
+		const rows = [];
+		for (const { mac, ...row } of found) {
+			if (macs().fits(mac, textOf(table, row))) rows.push(row);
+			else if (kindOf(table).altered === "refused") throw rowAltered();
+		}
+		return rows as never;
+	};
 	return {
-		async believed(table, condition, values) {
-			const fitting = [];
-			for (const { mac, ...row } of await read(table, condition, values)) {
-				if (macs().fits(mac, textOf(table, row))) fitting.push(row);
-				else if (kindOf(table).altered === "refused") throw rowAltered();
-			}
-			return fitting as never;
-		},
+		believed: async (table, condition, values) => fitting(table, await read(table, allOf(table), condition, values)),
+		briefly: async (table, others, condition, values) =>
+			fitting(table, await read(table, `${coveredOf(table)}, ${others}`, condition, values)),
 		stored: async (table, condition, values) =>
-			(await read(table, condition, values)).map(({ mac: _, ...row }) => row) as never,
+			(await read(table, allOf(table), condition, values)).map(({ mac: _, ...row }) => row) as never,
 		async count(table, condition, values) {
 			const [found] = await sql.rows<{ total: number }>(
 				`SELECT count(*) AS total FROM ${table} WHERE ${condition}`,
@@ -90,7 +103,7 @@ export function createRowChanges(sql: Sql, rows: Rows, ledger: () => RowLedger |
 		},
 		async update(table, changes, condition, values) {
 			const found = await sql.rows<StoredRow>(
-				`SELECT ${columnsFor(table)}, mac FROM ${table} WHERE ${condition}`,
+				`SELECT ${coveredOf(table)}, mac FROM ${table} WHERE ${condition}`,
 				values,
 			);
 			for (const { mac, ...before } of found) {
@@ -101,7 +114,7 @@ export function createRowChanges(sql: Sql, rows: Rows, ledger: () => RowLedger |
 		},
 		async remove(table, condition, values) {
 			const gone = await sql.rows<StoredRow>(
-				`DELETE FROM ${table} WHERE ${condition} RETURNING ${columnsFor(table)}, mac`,
+				`DELETE FROM ${table} WHERE ${condition} RETURNING ${coveredOf(table)}, mac`,
 				values,
 			);
 			for (const { mac, ...row } of gone) ledger()?.leave(table, mac, textOf(table, row));
@@ -117,8 +130,8 @@ function macAfter(ledger: RowLedger | undefined, table: RowTable, mac: Buffer | 
 	return ledger?.change(table, mac, textOf(table, before), textOf(table, { ...before, ...changes })) ?? null;
 }
 
-/** Columns that a MAC needs. */
-const columnsFor = (table: RowTable) => coveredColumns(table).join(", ");
+const allOf = (table: RowTable) => columnsOf(table).join(", ");
+const coveredOf = (table: RowTable) => coveredColumns(table).join(", ");
 
 /** Replaces columns of one row, which its key finds. */
 async function replace(sql: Sql, table: RowTable, row: Values, changes: Values): Promise<void> {

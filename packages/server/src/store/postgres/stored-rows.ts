@@ -3,12 +3,17 @@ import type { KeyRow } from "../../crypto/keyring-model.ts";
 import type { EngineConfigRow } from "../../engines/model.ts";
 import type { Lease } from "../../leases/model.ts";
 import type { Machine, MachineToken } from "../../machines/model.ts";
+import type { Environment } from "../../messages.ts";
 import type { Binding, Role } from "../../policy/model.ts";
 import type { Realm } from "../../realms/model.ts";
 import type { ResetCode } from "../../resets/model.ts";
+import type { DeletedSecret, SecretVersion } from "../../secrets/model.ts";
 import type { ApiToken } from "../../tokens/model.ts";
 import type { Trust } from "../../trusts/model.ts";
 import type { RowTable } from "../row-kinds.ts";
+
+/** A version of a secret without the names that it is found by. */
+type KeptVersion = Omit<SecretVersion, "realm_id" | "environment" | "key">;
 
 /** Rows of the tables whose rows have MACs, as the database keeps them. */
 export interface StoredRows extends Record<RowTable, object> {
@@ -29,5 +34,17 @@ export interface StoredRows extends Record<RowTable, object> {
 	engine_former_realm: { engine: string; realm_id: string };
 	keyring: KeyRow;
 	meta: { name: string; value: string };
+	secret: {
+		id: number;
+		realm_id: string;
+		environment: Environment;
+		key: string;
+		version: number;
+		created_at: string;
+		deleted_at: string | null;
+	};
+	secret_version: KeptVersion & { secret_id: number };
+	deleted_secret: DeletedSecret & { created_at: string };
+	deleted_version: KeptVersion & { deletion_id: string };
 	lease: Lease;
 }

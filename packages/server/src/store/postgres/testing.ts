@@ -44,7 +44,7 @@ export async function openPostgresTestStore(
 }
 
 /** Runs a statement behind the store's back. */
-export async function asAdmin({ host, port, user }: Postgres, database: string, text: string): Promise<void> {
+async function asAdmin({ host, port, user }: Postgres, database: string, text: string): Promise<void> {
 	const client = new pg.Client({ host, port, user, database, password: "" });
 	await client.connect();
 	try {

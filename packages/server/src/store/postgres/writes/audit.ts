@@ -1,7 +1,8 @@
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
+import { keySetWrites } from "./key-sets.ts";
 
-type AuditWrites = Late<Pick<Implementations<"write">["audit"], "record" | "addCheckpoint">>;
+type AuditWrites = Late<Implementations<"write">["audit"]>;
 
 /** Makes the operations on the log itself, other than appending an operation's own event. */
 export function auditWrites(db: Change): AuditWrites {
@@ -13,5 +14,6 @@ export function auditWrites(db: Change): AuditWrites {
 				[seq, timestamp, hash, key_id, signature],
 			);
 		},
+		...keySetWrites(db),
 	};
 }
