@@ -16,6 +16,8 @@ export interface RowKey {
 export interface RowMacs {
 	/** The key for new MACs; empty without keys. */
 	readonly active: string;
+	/** All keys, in one text. */
+	readonly names: string;
 	/** Makes the MAC of a row's text under a key: the key's id and 32 bytes. */
 	make(text: string, key?: string): Buffer;
 	/** Returns the MAC that a row has under the active key; null without keys. */
@@ -69,6 +71,7 @@ export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes)
 	};
 	return {
 		active,
+		names: all.map(({ name }) => name).join(" "),
 		make: (text, name = active) => named(name).mac(text),
 		usual: (text) => all[0]?.mac(text) ?? null,
 		sign(text, name = active) {

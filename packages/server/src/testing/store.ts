@@ -64,7 +64,7 @@ export async function openTestStore(cleanup: Cleanup, used?: string, isGuarded =
 
 /** Makes a connection of its own believe every row: for tests of statements alone. */
 export function believeAll(db: Parameters<typeof guardReads>[0]): void {
-	guardReads(db, () => ({ fits: () => true, usual: () => null }));
+	guardReads(db, () => ({ fits: () => true, usual: () => null, names: "" }));
 }
 
 /** Makes a connection of a test write rows that the test's stores believe. */

@@ -77,6 +77,9 @@ const LOSSES: Record<string, string> = {
 	"is at a version that never was": "UPDATE secret SET version = 9 WHERE key = 'altered'",
 	"has no current version":
 		"DELETE FROM secret_version WHERE version = 2 AND secret_id = (SELECT id FROM secret WHERE key = 'altered')",
+	"has a MAC that does not fit": "UPDATE secret SET mac = zeroblob(40) WHERE key = 'altered'",
+	"is at a version whose MAC does not fit":
+		"UPDATE secret_version SET mac = zeroblob(40) WHERE secret_id = (SELECT id FROM secret WHERE key = 'altered')",
 	"has expired":
 		"UPDATE secret_version SET expires_at = '2020' WHERE secret_id = (SELECT id FROM secret WHERE key = 'altered')",
 };
@@ -96,6 +99,16 @@ for (const [what, sql] of Object.entries(LOSSES)) {
 			await assert.rejects(async () => secrets.list(realm.id, environment, "", 100), refusesAltered, environment);
 	});
 }
+
+test("a list of secrets that was believed is refused once the key of its rows is gone", async (t) => {
+	const opened = await openTestStore(t);
+	const realm = await addRealm(opened.store, await addAccount(opened.store));
+	await opened.store.secrets.set(aVersion(realm.id, "k"), anEvent());
+	const list = async () => opened.store.secrets.list(realm.id, "dev", "", 100);
+	assert.equal((await list()).length, 1);
+	await opened.store.guard([{ id: Buffer.alloc(8, 2), bytes: Buffer.alloc(32, 2) }]);
+	await assert.rejects(list, refusesAltered);
+});
 
 test("a history that lacks a version between its oldest and its newest is refused, and so is that version", async () => {
 	const realm = await addRealm(store, owner);

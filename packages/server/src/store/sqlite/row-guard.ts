@@ -20,6 +20,9 @@ export interface GuardedLedger extends Pick<RowLedger, "state" | "rewind"> {
  */
 export const believed = (table: RowTable) => `believed_${table}`;
 
+/** Names the keys under which a connection believes rows, as SQL. */
+export const KEYS = "row_keys()";
+
 /**
  * Makes a connection's own triggers give every row that it writes its MAC, and keep the sums. They are TEMP: the file has none of them, and no trigger of
  * the file can call their function.
@@ -73,7 +76,8 @@ END;`;
 }
 
 /** Makes a connection's views of the rows that reads may believe: each leaves out, or refuses, rows whose MAC is wrong. */
-export function guardReads(db: Database, macs: () => Pick<RowMacs, "fits" | "usual">): void {
+export function guardReads(db: Database, macs: () => Pick<RowMacs, "fits" | "usual" | "names">): void {
+	define(db, "row_keys", () => macs().names);
 	define(db, "row_mac", (text) => macs().usual(text as string));
 	define(db, "row_fits", (table, mac, text) => {
 		if (macs().fits(mac, text as string)) return 1;

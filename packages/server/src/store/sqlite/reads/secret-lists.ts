@@ -1,7 +1,10 @@
 import type { Database } from "better-sqlite3";
-import type { SecretVersion } from "../../../secrets/model.ts";
+import type { RowValue } from "../../../crypto/row-macs.ts";
+import type { ListedVersion, SecretVersion } from "../../../secrets/model.ts";
+import { rowAltered } from "../../answers.ts";
+import { coveredColumns } from "../../row-kinds.ts";
 import type { Implementations } from "../../store.ts";
-import { believed } from "../row-guard.ts";
+import { believed, KEYS } from "../row-guard.ts";
 import { createStatements } from "../statements.ts";
 
 type Reads = Implementations<"read">["secrets"];
@@ -15,10 +18,48 @@ const VERSIONS = `SELECT json_each.key AS at, v.id, v.version, v.value, v.pre_en
 	FROM json_each(?) CROSS JOIN secret s ON s.id = json_each.value ->> 0
 	CROSS JOIN ${believed("secret_version")} v ON v.secret_id = s.id AND v.version = json_each.value ->> 1`;
 
+/** Columns of a secret with its current version: all that the two MACs cover, the MACs, and what else a list shows. */
+const LISTED = [
+	...coveredColumns("secret").map((name) => `s.${name}`),
+	...coveredColumns("secret_version").map((name) => `v.${name}`),
+	"hex(s.mac || v.mac)",
+	"length(v.value)",
+	"v.created_at",
+];
+const AT = {
+	secret_id: LISTED.indexOf("s.id"),
+	environment: LISTED.indexOf("s.environment"),
+	key: LISTED.indexOf("s.key"),
+	version: LISTED.indexOf("v.version"),
+	bytes: LISTED.indexOf("length(v.value)"),
+	expires_at: LISTED.indexOf("v.expires_at"),
+	created_at: LISTED.indexOf("v.created_at"),
+};
+
+const CURRENT = "v.secret_id = s.id AND v.version = s.version";
+/** All of a realm's, whatever their environment, as they are: one that another program moved must not be missing in its own. */
+const LIVE = `SELECT ${LISTED.join(", ")} FROM secret s LEFT JOIN secret_version v ON ${CURRENT}
+	WHERE s.realm_id = ? AND s.deleted_at IS NULL AND s.id > ? ORDER BY s.id`;
+const BELIEVED = `SELECT v.version FROM ${believed("secret")} s LEFT JOIN ${believed("secret_version")} v ON ${CURRENT} WHERE s.id = ?`;
+
+/** Rows remembered, of some 600 bytes each: a megabyte. */
+const MAX_KNOWN = 2048;
+
 /** Questions about many secrets at once. */
-export function secretListReads(db: Database): Pick<Reads, "versionsAt"> {
+export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"> {
 	const prepare = createStatements(db);
+	const believe = believing(db);
 	return {
+		list(realm_id, environment, after, limit) {
+			const listed: ListedVersion[] = [];
+			const judge = believe();
+			for (const row of prepare(LIVE).raw().iterate(realm_id, Number(after)) as IterableIterator<RowValue[]>) {
+				judge(row);
+				if (environment === undefined || row[AT.environment] === environment) listed.push(versionIn(row));
+				if (listed.length === limit) break;
+			}
+			return listed;
+		},
 		versionsAt(wanted) {
 			const found: (SecretVersion | undefined)[] = wanted.map(() => undefined);
 			const names = JSON.stringify(wanted.map(({ secret_id, version }) => [secret_id, version]));
@@ -26,5 +67,43 @@ export function secretListReads(db: Database): Pick<Reads, "versionsAt"> {
 				found[at] = { ...row, pre_encrypted: pre_encrypted === 1 };
 			return found;
 		},
+	};
+}
+
+/**
+ * Makes what refuses altered rows of a list. A row that is as it was when its MACs fitted is believed without them: to compare it takes a tenth of the
+ * time.
+ */
+function believing(db: Database): () => (row: RowValue[]) => void {
+	const prepare = createStatements(db);
+	const known = new Map<RowValue | undefined, RowValue[]>();
+	let keys: unknown;
+	const judge = (row: RowValue[]) => {
+		const id = row[AT.secret_id];
+		const before = known.get(id);
+		if (before?.every((value, at) => value === row[at])) return;
+		// A secret without its current version: somebody took that away.
+		if (typeof prepare(BELIEVED).pluck().get(id) !== "number") throw rowAltered();
+		if (known.size >= MAX_KNOWN) known.clear();
+		known.set(id, row);
+	};
+	return () => {
+		const now = prepare(`SELECT ${KEYS}`).pluck().get();
+		if (now !== keys) known.clear();
+		keys = now;
+		return judge;
+	};
+}
+
+function versionIn(row: readonly RowValue[]): ListedVersion {
+	return {
+		secret_id: row[AT.secret_id] as number,
+		environment: row[AT.environment] as ListedVersion["environment"],
+		key: row[AT.key] as string,
+		version: row[AT.version] as number,
+		bytes: row[AT.bytes] as number,
+		expires_at: row[AT.expires_at] as string | null,
+		created_at: row[AT.created_at] as string,
+		position: String(row[AT.secret_id]),
 	};
 }

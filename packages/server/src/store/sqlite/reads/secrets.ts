@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { rowAltered } from "../../answers.ts";
 import type { Implementations } from "../../store.ts";
-import { and, asc, count, desc, eq, gt, isNull, lt, or, sql } from "../drizzle.ts";
+import { and, count, desc, eq, isNull, lt, or, sql } from "../drizzle.ts";
 import { believed } from "../row-guard.ts";
 import { secret, secretVersion } from "../schema.ts";
 import { deletedSecretReads } from "./deleted-secrets.ts";
@@ -41,7 +41,7 @@ const asItIs = sql.raw(`secret AS ${believed("secret")}`);
 export function secretReads(db: Reader, connection: Database): Reads {
 	return {
 		...single(db),
-		...lists(db),
+		...counts(db),
 		...secretListReads(connection),
 		...histories(db),
 		...expiring(db),
@@ -91,32 +91,7 @@ function single(db: Reader): Pick<Reads, "get" | "version"> {
 	};
 }
 
-function lists(db: Reader): Pick<Reads, "list" | "count"> {
-	const list = later(() =>
-		db
-			.select({
-				secret_id: secret.id,
-				environment: secret.environment,
-				key: secret.key,
-				version: secretVersion.version,
-				bytes: sql<number>`length(${secretVersion.value})`,
-				expires_at: secretVersion.expires_at,
-				created_at: secretVersion.created_at,
-			})
-			.from(secret)
-			.leftJoin(secretVersion, and(eq(secretVersion.secret_id, secret.id), eq(secretVersion.version, secret.version)))
-			.where(
-				and(
-					eq(secret.realm_id, placeholder("realm_id")),
-					inEnvironment,
-					isNull(secret.deleted_at),
-					gt(secret.id, placeholder("after")),
-				),
-			)
-			.orderBy(asc(secret.id))
-			.limit(placeholder("limit"))
-			.prepare(),
-	);
+function counts(db: Reader): Pick<Reads, "count"> {
 	// A realm may have 100,000: to check each would take a second.
 	const total = later(() =>
 		db
@@ -126,14 +101,6 @@ function lists(db: Reader): Pick<Reads, "list" | "count"> {
 			.prepare(),
 	);
 	return {
-		list: (realm_id, environment, after, limit) =>
-			list()
-				.all({ realm_id, environment: environment ?? "", after: Number(after), limit })
-				.map(({ version, created_at, ...row }) => {
-					// A secret without its current version: somebody took that away.
-					if (version === null || created_at === null) throw rowAltered();
-					return { ...row, version, created_at, position: String(row.secret_id) };
-				}),
 		count: (realm_id, environment) => total().get({ realm_id, environment: environment ?? "" })?.total ?? 0,
 	};
 }
