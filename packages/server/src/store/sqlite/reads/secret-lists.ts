@@ -5,7 +5,7 @@ import { rowAltered } from "../../answers.ts";
 import { coveredColumns } from "../../row-kinds.ts";
 import type { Implementations } from "../../store.ts";
 import { believed, KEYS } from "../row-guard.ts";
-import { createStatements } from "../statements.ts";
+import { BOUND, createStatements } from "../statements.ts";
 
 type Reads = Implementations<"read">["secrets"];
 
@@ -15,7 +15,7 @@ type Stored = Omit<SecretVersion, "pre_encrypted"> & { pre_encrypted: number; at
 /** One statement for all: one for each version costs twice as much. A value opens under its own name alone: the name needs no MAC here. */
 const VERSIONS = `SELECT json_each.key AS at, v.id, v.version, v.value, v.pre_encrypted, v.comment, v.expires_at, v.created_by, v.created_at,
 	s.realm_id, s.environment, s.key
-	FROM json_each(?) CROSS JOIN secret s ON s.id = json_each.value ->> 0
+	FROM json_each(${BOUND}) CROSS JOIN secret s ON s.id = json_each.value ->> 0
 	CROSS JOIN ${believed("secret_version")} v ON v.secret_id = s.id AND v.version = json_each.value ->> 1`;
 
 /** Columns of a secret with its current version: all that the two MACs cover, the MACs, and what else a list shows. */
@@ -39,8 +39,9 @@ const AT = {
 const CURRENT = "v.secret_id = s.id AND v.version = s.version";
 /** All of a realm's, whatever their environment, as they are: one that another program moved must not be missing in its own. */
 const LIVE = `SELECT ${LISTED.join(", ")} FROM secret s LEFT JOIN secret_version v ON ${CURRENT}
-	WHERE s.realm_id = ? AND s.deleted_at IS NULL AND s.id > ? ORDER BY s.id`;
-const BELIEVED = `SELECT v.version FROM ${believed("secret")} s LEFT JOIN ${believed("secret_version")} v ON ${CURRENT} WHERE s.id = ?`;
+	WHERE s.realm_id = ${BOUND} AND s.deleted_at IS NULL AND s.id > ${BOUND} ORDER BY s.id`;
+const BELIEVED = `SELECT v.version FROM ${believed("secret")} s LEFT JOIN ${believed("secret_version")} v ON ${CURRENT}
+	WHERE s.id = ${BOUND}`;
 
 /** Rows remembered, of some 600 bytes each: a megabyte. */
 const MAX_KNOWN = 2048;

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import { type Coming, decideRoom, type Giving, type Kept, lastToConsider, type Room } from "../../../secrets/decide.ts";
 import { VERSION_BYTES } from "../../../secrets/model.ts";
 import { believed } from "../row-guard.ts";
+import { BOUND } from "../statements.ts";
 
 /** Makes the functions that count a realm's bytes inside the transaction, and find room. */
 export function roomOf(db: Database) {
@@ -16,7 +17,7 @@ export function roomOf(db: Database) {
 		)
 		.pluck();
 	const versions = db.prepare(
-		`SELECT version, length(value) + ${VERSION_BYTES} AS bytes, created_at FROM secret_version WHERE secret_id = ? AND version <= ? ORDER BY version`,
+		`SELECT version, length(value) + ${VERSION_BYTES} AS bytes, created_at FROM secret_version WHERE secret_id = ${BOUND} AND version <= ${BOUND} ORDER BY version`,
 	);
 	const keptOf = (secret_id: number | undefined, up_to: number): Kept[] =>
 		secret_id === undefined || up_to < 1 ? [] : (versions.all(secret_id, up_to) as Kept[]);
