@@ -23,6 +23,7 @@ import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
+import { secretPages } from "./secret-pages.ts";
 import type { WriteQueue } from "./writer.ts";
 
 /** Threads and connections where operations run. */
@@ -63,6 +64,7 @@ export function createAdapter(ways: Ways): Operations {
 		secrets: {
 			...operations.secrets,
 			currentVersions: fewHere(connection, transaction, operations.secrets.currentVersions),
+			list: nearHere(connection, transaction, operations.secrets.list, worker),
 			keySet: smallHere(connection, transaction, operations.secrets.keySet),
 		},
 	};
@@ -102,6 +104,15 @@ function fewHere(connection: Database, transaction: ReadTransaction, many: Curre
 	const read = transaction.within(currentVersions(connection).few);
 	return async (realm_id, environment, expired_by) =>
 		(await read(realm_id, environment, expired_by, FEW_NAMES)) ?? many(realm_id, environment, expired_by);
+}
+
+type List = Operations["secrets"]["list"];
+
+/** Asks the worker for a page whose secrets lie far apart. */
+function nearHere(connection: Database, transaction: ReadTransaction, here: List, worker: ReadWorker): List {
+	const isNear = transaction.within(secretPages(connection).isNear);
+	const there = worker.question("secrets", "list");
+	return async (...page) => ((await isNear(...page)) ? here(...page) : there(...page));
 }
 
 /** Names the keys of few secrets here, for the same reason. */

@@ -16,6 +16,8 @@ const isLive = "deleted_at IS NULL AND (expires_at IS NULL OR expires_at > @expi
 
 const NAMES = `WITH ${part("found", "@environment")} SELECT id, version, bytes FROM found WHERE ${isLive} ORDER BY id`;
 
+const COUNT = `SELECT count(*) FROM (SELECT 1 FROM secret WHERE realm_id = ? AND environment = ? LIMIT ?)`;
+
 const PAIRS = `WITH ${part("one", "@environment")}, ${part("other", "@to")}
 	SELECT coalesce(f.id, 0), iif(f.id IS NULL, 0, f.version), coalesce(f.bytes, 0), coalesce(t.id, 0), iif(t.id IS NULL, 0, t.version), coalesce(t.bytes, 0)
 	FROM (SELECT * FROM one WHERE ${isLive}) f FULL OUTER JOIN (SELECT * FROM other WHERE ${isLive}) t ON t.key = f.key
@@ -29,10 +31,13 @@ export function currentVersions(db: Database) {
 		/** Current versions, each as three numbers. */
 		currentVersions: (realm_id: string, environment: string, expired_by: string): Float64Array =>
 			pack(read(NAMES, { realm_id, environment, expired_by })),
-		/** Returns the same, or undefined when there are more than `most`. */
+		/** Returns the same, or undefined when there are more than `most`, deleted and expired ones included. */
 		few(realm_id: string, environment: string, expired_by: string, most: number): Float64Array | undefined {
-			const rows = read(`${NAMES} LIMIT @limit`, { realm_id, environment, expired_by, limit: most + 1 });
-			return rows.length > most ? undefined : pack(rows);
+			// All rows are judged before the first one is found: they are counted first.
+			const count = prepare(COUNT)
+				.pluck()
+				.get(realm_id, environment, most + 1) as number;
+			return count > most ? undefined : pack(read(NAMES, { realm_id, environment, expired_by }));
 		},
 		/** Current versions of two environments by key, each pair as six numbers: zeros where one is missing. */
 		pairs: (realm_id: string, from: string, to: string, expired_by: string): Float64Array =>

@@ -12,6 +12,7 @@ import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
 import { realmLists } from "./realm-lists.ts";
 import { guardReads } from "./row-guard.ts";
+import { secretPages } from "./secret-pages.ts";
 import { snapshotQuestions } from "./snapshot-questions.ts";
 import { tokenLines } from "./token-lines.ts";
 import { withBuffers } from "./transfer.ts";
@@ -44,7 +45,7 @@ const questions = {
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),
-	secrets: { ...currentVersions(db), keySet: keySetOfSecrets(db) },
+	secrets: { ...currentVersions(db), keySet: keySetOfSecrets(db), list: secretPages(db).list },
 	tokens: tokenLines(db),
 	row_keys: {
 		use(keys: RowKey[]): void {
@@ -52,7 +53,7 @@ const questions = {
 			macs = createRowMacs(row_keys, system.randomBytes);
 		},
 	},
-} satisfies Implementations<"scan"> & { snapshots: unknown; row_keys: unknown };
+} satisfies Implementations<"scan"> & { snapshots: unknown; row_keys: unknown; secrets: { list: unknown } };
 
 type Verb = (...args: unknown[]) => unknown;
 

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AppError } from "../../errors.ts";
+import { anEvent, aVersion } from "../../testing/rows.ts";
+import { addAccount, addRealm } from "../../testing/rules.ts";
+import { openTestStore } from "../../testing/store.ts";
+import { currentVersions } from "./current-versions.ts";
+import { openReader, openWriter } from "./open.ts";
+import { guardReads } from "./row-guard.ts";
+import { secretPages } from "./secret-pages.ts";
+
+const DEV = 30;
+const PROD = ["first", "second"];
+
+/** A realm whose two secrets of prod lie behind all of dev. */
+async function setUp(t: Parameters<typeof openTestStore>[0]) {
+	const { store, file } = await openTestStore(t);
+	const { id } = await addRealm(store, await addAccount(store));
+	const set = (key: string, environment: "dev" | "prod") =>
+		store.secrets.set(aVersion(id, key, { environment }), anEvent());
+	for (let count = 0; count < DEV; count++) await set(`KEY_${count}`, "dev");
+	for (const key of PROD) await set(key, "prod");
+	const alter = (sql: string) => {
+		const aside = openWriter(file);
+		aside.exec(sql);
+		aside.close();
+	};
+	return { store, file, id, alter };
+}
+
+test("a page whose secrets lie far apart is judged by the reading thread, one of neighbours here", async (t) => {
+	const { file, id, store } = await setUp(t);
+	const db = openReader(file);
+	t.after(() => db.close());
+	const { isNear } = secretPages(db);
+	assert.equal(isNear(id, "prod", "", 2), false);
+	assert.equal(isNear(id, "dev", "", 5), true);
+	assert.equal(isNear(id, undefined, "", 2), true);
+	assert.equal(isNear(id, "prod", "", 10), true, "ten allow for all rows");
+	const [last] = (await store.secrets.list(id, "dev", "", DEV)).slice(-1);
+	assert.equal(isNear(id, "prod", last?.position ?? "", 2), true);
+});
+
+test("both threads answer a page alike, and refuse one with an altered secret between", async (t) => {
+	const { store, id, alter } = await setUp(t);
+	const { secrets } = store;
+	const far = await secrets.list(id, "prod", "", 2);
+	assert.deepEqual(
+		far.map(({ key }) => key),
+		PROD,
+	);
+	assert.deepEqual(far, await secrets.list(id, "prod", "", 100));
+	assert.deepEqual(await secrets.list(id, "prod", far[0]?.position ?? "", 2), far.slice(1));
+	alter("UPDATE secret SET environment = 'dev' WHERE key = 'second'");
+	await assert.rejects(
+		async () => secrets.list(id, "prod", "", 2),
+		(error) => error instanceof AppError && error.code === "row_altered",
+	);
+});
+
+test("whether an environment has few secrets is known without judging one", async (t) => {
+	const { file, id } = await setUp(t);
+	const db = openReader(file);
+	t.after(() => db.close());
+	let judged = 0;
+	const judge = () => {
+		judged++;
+		return true;
+	};
+	guardReads(db, () => ({ fits: judge, usual: () => Buffer.alloc(0), names: "" }));
+	const { few } = currentVersions(db);
+	assert.equal(few(id, "dev", "2026", DEV - 1), undefined);
+	assert.equal(judged, 0);
+	assert.equal(few(id, "dev", "2026", DEV)?.length, 3 * DEV);
+	assert.notEqual(judged, 0);
+});

@@ -1,0 +1,49 @@
+import type { Database } from "better-sqlite3";
+import type { ListedVersion } from "../../secrets/model.ts";
+import { rowAltered } from "../answers.ts";
+import type { Implementations } from "../store.ts";
+import { believed } from "./row-guard.ts";
+import { createStatements } from "./statements.ts";
+
+type List = Implementations<"read">["secrets"]["list"];
+
+/** Rows judged here for each one that a page may show, those of other environments included: 400 take 15 ms. */
+const JUDGED_FOR_ONE = 4;
+
+const NEAR = `SELECT count(*) AS seen, total(environment = @environment) AS found FROM
+	(SELECT environment FROM secret WHERE realm_id = @realm_id AND deleted_at IS NULL AND id > @after ORDER BY id LIMIT @most)`;
+
+/** MATERIALIZED, so that a condition on the environment never keeps an altered row from being judged. */
+const PAGE = `WITH live AS MATERIALIZED (
+	SELECT id, environment, key, version FROM ${believed("secret")} WHERE realm_id = @realm_id AND deleted_at IS NULL AND id > @after)
+	SELECT live.id AS secret_id, environment, key, v.version, length(v.value) AS bytes, v.expires_at, v.created_at, CAST(live.id AS TEXT) AS position
+	FROM live LEFT JOIN ${believed("secret_version")} v ON v.secret_id = live.id AND v.version = live.version
+	WHERE @environment IN ('', environment) ORDER BY live.id LIMIT @limit`;
+
+type Found = ListedVersion | { version: null };
+
+const isThere = (row: Found): row is ListedVersion => row.version !== null;
+
+/** Pages of a realm whose secrets of one environment lie far apart: to find them, all between are judged. */
+export function secretPages(db: Database) {
+	const prepare = createStatements(db);
+	return {
+		/** Tells whether a page judges so few rows that the thread which answers requests may read it. */
+		isNear(...[realm_id, environment, after, limit]: Parameters<List>): boolean {
+			if (environment === undefined) return true;
+			const most = JUDGED_FOR_ONE * limit;
+			const { seen, found } = prepare(NEAR).get({ realm_id, environment, after: Number(after), most }) as {
+				seen: number;
+				found: number;
+			};
+			return seen < most || found >= limit;
+		},
+		/** Reads any page. */
+		list(...[realm_id, environment = "", after, limit]: [string, string | undefined, string, number]): ListedVersion[] {
+			const rows = prepare(PAGE).all({ realm_id, environment, after: Number(after), limit }) as Found[];
+			// A secret without its current version: somebody took that away.
+			if (!rows.every(isThere)) throw rowAltered();
+			return rows;
+		},
+	};
+}
