@@ -65,6 +65,7 @@ async function changes(): Promise<string[]> {
 
 test("no form of a realm can be forged, and none works for who may not", async () => {
 	const form_token = await tokenOf(server, session);
+	const tokens = { other: await tokenOf(server, await enter(server, ada)), his: await tokenOf(server, viewer) };
 	const before = await changes();
 	for (const [path, fields] of [...FORMS, ...OWN_FORMS]) {
 		const target = path.startsWith("/") ? path : `/console/realms/${slug}/${path}`;
@@ -75,9 +76,9 @@ test("no form of a realm can be forged, and none works for who may not", async (
 		assert.equal(await post({ ...right, "sec-fetch-site": "cross-site" }, form), 403, `${path}: another site`);
 		assert.equal(await post({ ...right, origin: "https://evil.test" }, form), 403, `${path}: another origin`);
 		assert.equal(await post(right, fields), 403, `${path}: no token`);
-		const other = { ...fields, form_token: await tokenOf(server, await enter(server, ada)) };
+		const other = { ...fields, form_token: tokens.other };
 		assert.equal(await post(right, other), 403, `${path}: the token of another session`);
-		const his = { ...fields, form_token: await tokenOf(server, viewer) };
+		const his = { ...fields, form_token: tokens.his };
 		if (!path.startsWith("/")) assert.equal(await post({ ...viewer, ...ours(server) }, his), 403, `${path}: a viewer`);
 		assert.equal(await post(ours(server), form), 401, `${path}: nobody`);
 	}
