@@ -129,7 +129,7 @@ test(
 		]);
 		const { max_connections, default_ttl, tls, password, ...rest } = await stored();
 		assert.deepEqual([max_connections, default_ttl, tls, password], [7, "1h", false, "********"]);
-		assert.deepEqual(rest.allowed_realms, [world.slug]);
+		assert.deepEqual([rest.allowed_realms, "exclusive" in rest], [[world.slug], false]);
 		const masked = { ...form, "f.password": "********", "f.default_ttl": "20m", "f.exclusive": "yes" };
 		assert.equal((await send(session, masked))[0], 303);
 		assert.equal((await stored()).exclusive, true);

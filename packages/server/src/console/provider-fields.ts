@@ -62,7 +62,7 @@ function propertyOf(name: string, schema: v.GenericSchema) {
 	const inner = unwrapped(schema);
 	const format = SECRET_FIELDS.includes(name) ? "password" : undefined;
 	const items = "item" in inner ? { type: unwrapped(inner.item as v.GenericSchema).type } : undefined;
-	return { type: inner.type, format, items, description: ABOUT[name] };
+	return { type: inner.type, format, items, description: ABOUT[name], default: usualOf(schema) };
 }
 
 function unwrapped(schema: v.GenericSchema): v.GenericSchema {
@@ -71,9 +71,7 @@ function unwrapped(schema: v.GenericSchema): v.GenericSchema {
 
 /** Lists the settings that a new provider of this type begins with. */
 export function usualSettings(type: ProviderType): Record<string, unknown> {
-	const given = Object.entries(ENTRIES[type]).map(([name, schema]) => [
-		name,
-		"default" in schema ? schema.default : undefined,
-	]);
-	return Object.fromEntries(given);
+	return Object.fromEntries(Object.entries(ENTRIES[type]).map(([name, schema]) => [name, usualOf(schema)]));
 }
+
+const usualOf = (schema: v.GenericSchema) => ("default" in schema ? schema.default : undefined);

@@ -12,6 +12,8 @@ export interface Field {
 	/** Meaning, for the person who fills it. */
 	about: string;
 	isRequired: boolean;
+	/** Set for a switch that is left out when it is off: the schema gives it no default. */
+	isLeftOut?: boolean;
 	/** Values of a choice. */
 	choices?: readonly (string | number)[];
 }
@@ -23,6 +25,7 @@ interface Property {
 	description?: unknown;
 	enum?: unknown;
 	items?: unknown;
+	default?: unknown;
 }
 
 /** Bounds of what a third party's schema puts on a page. */
@@ -37,7 +40,8 @@ export function schemaField(name: string, property: Property, isRequired: boolea
 	const about = typeof property.description === "string" ? property.description.slice(0, MAX_ABOUT) : "";
 	const choices = choicesOf(property);
 	if (choices !== undefined) return { name, kind: "choice", about, isRequired, choices };
-	return { name, kind: kindOf(name, property, about), about, isRequired };
+	const isLeftOut = !isRequired && property.default === undefined;
+	return { name, kind: kindOf(name, property, about), about, isRequired, isLeftOut };
 }
 
 function choicesOf({ enum: values }: Property): (string | number)[] | undefined {
@@ -91,10 +95,10 @@ export function settingsIn(fields: readonly Field[], form: Fields): Record<strin
 	return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 }
 
-function settingOf({ name, kind, choices }: Field, given: string): unknown {
+function settingOf({ name, kind, choices, isLeftOut }: Field, given: string): unknown {
 	// Browsers send every line break as CRLF.
 	const text = given.replaceAll("\r\n", "\n");
-	if (kind === "boolean") return text === "yes";
+	if (kind === "boolean") return text === "yes" || (isLeftOut === true ? undefined : false);
 	if (text.trim() === "") return undefined;
 	switch (kind) {
 		case "number":
