@@ -69,6 +69,8 @@ test("registering with an invitation gives its roles immediately, with an event 
 		["policy.binding.created", made.id],
 		["invitation.created", made.id],
 	]);
+	const given = await events(client, ada, `realm=${shop.slug}&type=policy.binding.created&names=true`);
+	assert.partialDeepStrictEqual(given, [{ people: { [ada.id]: ada.email, [bob.id]: bob.email } }]);
 	const everything = await events(client, root, "");
 	assert.equal(everything.find(({ type }) => type === "auth.register")?.data.invited_by, ada.id);
 	assert.doesNotMatch(JSON.stringify(everything), new RegExp(made.code));

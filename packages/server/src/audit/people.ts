@@ -1,5 +1,5 @@
 /** Facts of events that name an account. */
-const PEOPLE = ["user_id", "owner", "was"];
+const PEOPLE = ["user_id", "owner", "was", "granted_by", "invited_by"];
 
 /** Ids of accounts: `was` of a restored realm is a slug. */
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
