@@ -214,3 +214,10 @@ test("an empty file is refused, and a pipe that brought nothing is suspected", a
 			/did the command before the pipe fail/.test(error.hint ?? ""),
 		);
 });
+
+test("an export of Doppler that is not named as one is recognized by its names", async () => {
+	const { entries, remarks } = await read(await fixture("doppler.json"), { from: "json" });
+	assert.equal(entries.length, 6);
+	assert.deepEqual(remarks, ["the file looks like Doppler's: --from doppler leaves out its 3 own names"]);
+	assert.deepEqual((await read('{"DOPPLER_CONFIG":"mine"}', { from: "json" })).remarks, []);
+});

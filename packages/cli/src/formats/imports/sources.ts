@@ -67,6 +67,7 @@ export async function readSecretsFile(file: string, content: Buffer, options: Fi
 		if (tree !== undefined) (tool?.readTree ?? readMapping)(draft, tree);
 	} else if (tool === undefined) readDialect(draft, text, options.dialect);
 	else (tool.readDotenv ?? readDotenv)(draft, text);
+	if (tool === undefined) noteTool(draft);
 	return tool?.clean?.(draft) ?? draft;
 }
 
@@ -79,6 +80,12 @@ function decode(content: Buffer): string {
 			hint: AS_BASE64,
 		});
 	}
+}
+
+/** Says so when a file that is named as no tool's has what only Doppler adds. */
+function noteTool(draft: Draft): void {
+	const count = withoutNames(draft).skipped.length - draft.skipped.length;
+	if (count > 1) draft.remarks.push(`the file looks like Doppler's: --from doppler leaves out its ${count} own names`);
 }
 
 /** Most lines that are listed in a remark. */
