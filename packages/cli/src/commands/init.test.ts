@@ -86,6 +86,19 @@ test("what is no setup code is not sent, whatever lies in its place", async () =
 	}
 });
 
+test("a setup code that is not there any more leads to svc login", async () => {
+	await using home = await temporaryFolder();
+	await using server = await startNew();
+	const words = ["init", "ada@example.com", "--password-stdin", "--setup-code-file", join(home.path, "setup-code")];
+	const env = { HOME: home.path, SVC_ADDRESS: server.address };
+	const { code, stderr } = await run(words, { env, stdin: `${PASSWORD}\n` });
+	assert.deepEqual([code, server.requests.length], [1, 0]);
+	assert.match(
+		stderr,
+		/is not there\nhint: the server removes it when the first account exists: then sign in with `svc login`/,
+	);
+});
+
 test("without a terminal and without the code it is said where the code is", async () => {
 	await using home = await temporaryFolder();
 	await using server = await startNew();

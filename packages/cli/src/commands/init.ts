@@ -113,8 +113,16 @@ function refused(message: string): Failure {
 /** Form of the server's code. Nothing else is sent: an account that may write beside it could have put another of root's files there. */
 const SETUP_CODE = /^[\w-]{32}$/;
 
+/** @throws Failure for a file that is not there, because the server removes its own */
+function explainMissing(error: NodeJS.ErrnoException): never {
+	if (error.code !== "ENOENT") throw error;
+	throw new Failure("failed", "the file of --setup-code-file is not there", {
+		hint: "the server removes it when the first account exists: then sign in with `svc login`",
+	});
+}
+
 async function readCode(file: string): Promise<string> {
-	const code = (await readFile(file, "utf8")).trim();
+	const code = (await readFile(file, "utf8").catch(explainMissing)).trim();
 	if (SETUP_CODE.test(code)) return code;
 	throw new Failure("usage", "the file of --setup-code-file holds no setup code: it is 32 letters, digits, - and _");
 }
