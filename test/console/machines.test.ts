@@ -105,6 +105,7 @@ errand("a trust in another issuer names exact claims, and one in Kubernetes a se
 	await trust();
 	await told("The machine trusts another issuer.");
 	assert.deepEqual(await claimsOf("oidc"), { sub: "deploy", team: "shop" });
+	assert.match(String(await page.getByRole("row", { name: "oidc" }).textContent()), /sub="deploy" team="shop"/);
 	await page.getByRole("link", { name: "Trust Kubernetes" }).click();
 	await fill("uid of the service account", "0190d1c4-6a3e-4cc1-8f0e-0d7a3f1b2c4d");
 	await trust();

@@ -110,9 +110,10 @@ function trustTable(place: Place, trusts: readonly Trust[], token: Html): Html {
 	);
 }
 
+/** Writes claims with texts in quotes: the text 1 is not the number 1. */
 function claimsText(claims: string): string {
 	const named = Object.entries(JSON.parse(claims) as Record<string, unknown>);
-	return named.map(([place, value]) => `${place}=${String(value)}`).join(" ");
+	return named.map(([place, value]) => `${place}=${JSON.stringify(value)}`).join(" ");
 }
 
 function adding({ slug, name }: Place): Html {
