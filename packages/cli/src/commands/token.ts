@@ -89,10 +89,11 @@ async function createToken(context: Context<CreateOptions>, name: string): Promi
 	};
 	const answer = await send(await connect(context), { method: "POST", path: "auth/tokens", body });
 	await show(context, answer, visible(text(answer, "token")));
+	const end = expiresAt === undefined ? "" : `, ends at ${expiresAt}`;
 	await note(
 		context,
 		visible(
-			`token ${name} (${reachOf(context.options, text(answer, "scopes"))}) has the id ${text(answer, "id")} and is not shown again`,
+			`token ${name} (${reachOf(context.options, text(answer, "scopes"))}) has the id ${text(answer, "id")}${end} and is not shown again`,
 		),
 	);
 }
