@@ -122,7 +122,9 @@ test("a token restores with the scopes write and delete and without limits, and 
 test("a slug that was taken meanwhile is a conflict; another one may be given", async () => {
 	const { id, slug } = await deletedRealm();
 	ok(await client.post("/realms", { slug, name: "Next" }, { token: bob.token }), 201);
-	refused(await restore(slug), 409, "conflict");
+	const taken = await restore(slug);
+	refused(taken, 409, "conflict");
+	assert.match(taken.text, /under a new slug \(`--as`\)/);
 	refused(await restore(slug, { slug: "NO" }), 400, "invalid_slug");
 	const other = unique("other");
 	assert.partialDeepStrictEqual(ok(await restore(slug, { slug: other })), { id, slug: other });

@@ -5,7 +5,7 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin, requireScope, requireUnrestricted } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { type DeletedRealm, PURGE_AFTER_DAYS, type Realm, type Restorable } from "./model.ts";
-import { type RealmNeeds, slugTaken } from "./realms.ts";
+import type { RealmNeeds } from "./realms.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -80,7 +80,8 @@ export async function restoreRealm(
 	await needs.store.realms.endRestricted(realm.id);
 	const outcome = await needs.store.realms.restore({ ...restored, since: which.since }, event);
 	if (outcome === "not_found") throw notRestorable();
-	if (outcome === "slug_taken") throw slugTaken();
+	if (outcome === "slug_taken")
+		throw new AppError("conflict", "another realm has this slug: restore this one under a new slug (`--as`)");
 	return restored;
 }
 

@@ -35,14 +35,10 @@ export async function createRealm(
 	const outcome = await needs.keyring.withNewKey("record", realm.id, (key) =>
 		needs.store.realms.create({ realm, key, realms_per_account: needs.realms_per_account }, event),
 	);
-	if (outcome === "slug_taken") throw slugTaken();
+	if (outcome === "slug_taken")
+		throw new AppError("conflict", "a realm with this slug already exists: choose another slug");
 	if (outcome === "limit_reached") throw tooManyRealms();
 	return realm;
-}
-
-/** Makes the refusal of a slug that a live realm has. */
-export function slugTaken(): AppError {
-	return new AppError("conflict", "a realm with this slug already exists: choose another slug");
 }
 
 function tooManyRealms(): AppError {
