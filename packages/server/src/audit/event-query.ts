@@ -37,3 +37,33 @@ export interface EventRange {
 	/** Ends with this event. */
 	last: string;
 }
+
+/** Days of UTC, the oldest first, each by its first instant; the last one ends at `end`. ISO 8601 UTC. */
+export interface DayRange {
+	starts: readonly string[];
+	end: string;
+}
+
+/** Counts of a realm's events on one day. */
+export interface DayCounts {
+	events: number;
+	/** Those of them that refused somebody something. */
+	denials: number;
+}
+
+/** A secret whose reads are counted, as a member of its realm sees them. */
+export interface ReadKey {
+	member_id: string;
+	realm_id: string;
+	/** Slug of the realm. */
+	realm: string;
+	key: string;
+	environment: string;
+}
+
+/** Counts of reads, a number for each day of the range that was looked at whole: the last ones, where there are too many to count. */
+export interface DayReads {
+	reads: number[];
+	/** Some days of the range were left out. */
+	isCut: boolean;
+}

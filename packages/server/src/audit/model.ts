@@ -1,7 +1,7 @@
 import { append, type Port, read, scan, write } from "../operation.ts";
 import type { Actor, Maker } from "../policy/model.ts";
 import type { Comparison } from "./comparison.ts";
-import type { EventQuery, EventRange } from "./event-query.ts";
+import type { DayCounts, DayRange, DayReads, EventQuery, EventRange, ReadKey } from "./event-query.ts";
 import type { KeyPart, KeySet, NamedKeys } from "./key-parts.ts";
 
 /** Every type of event; the client has the same list. Spec: API › Events. Design: §10. */
@@ -150,6 +150,12 @@ export interface Checkpoint {
 	signature: Buffer;
 }
 
+/** The newest statements about the log; undefined where there is none yet. */
+export interface LatestProof {
+	checkpoint: Checkpoint | undefined;
+	verified: StoredEvent | undefined;
+}
+
 /** An event with its chain's hash before it. */
 export interface ChainedEvent extends ListedEvent {
 	previous_hash: Buffer;
@@ -173,11 +179,17 @@ export const auditOperations = {
 	/** Lists events, newest first. @param before a position, or undefined to begin with the newest */
 	list: scan<(query: EventQuery, before: string | undefined, limit: number) => ListedEvent[]>(),
 	count: scan<(query: EventQuery) => number>(),
+	/** Counts a realm's events on each day. */
+	perDay: scan<(realm_id: string, range: DayRange) => DayCounts[]>(),
+	/** Counts the reads of a secret's value on each day, of at most so many events of its key, from the newest. */
+	readsPerDay: scan<(secret: ReadKey, range: DayRange, most: number) => DayReads>(),
 	/** Lists a range of events, oldest first. */
 	export: scan<(query: EventQuery, range: EventRange, limit: number) => ChainedEvent[]>(),
 	/** Finds what a hash names among the sets of keys of a realm and their parts. */
 	keys: scan<(realm_id: string, hash: string) => NamedKeys | undefined>(),
 	checkpoints: scan<() => Checkpoint[]>(),
+	/** Finds the newest checkpoint, and the event of the newest verification. */
+	latest: scan<() => LatestProof>(),
 	/** Recomputes the whole log, with the keys that events refer to, and compares it with states known from elsewhere. */
 	verify: scan<(anchors: Anchor[]) => ChainReport>(),
 	/** Compares what the rows grant with what the log granted. */

@@ -213,6 +213,14 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		const [first, second] = [aCheckpoint(3, 1), aCheckpoint(7, 2)];
 		for (const checkpoint of [second, first, aCheckpoint(7, 9)]) await audit.addCheckpoint(checkpoint);
 		assert.deepEqual(await audit.checkpoints(), [first, second]);
+		assert.deepEqual((await audit.latest()).checkpoint, second);
+	});
+
+	test("the newest verification is found, and none before the first", async () => {
+		assert.equal((await audit.latest()).verified, undefined);
+		for (const last_seq of [1, 2]) await audit.append(anEvent({ type: "audit.verified", data: { last_seq } }));
+		await audit.append(anEvent());
+		assert.equal((await audit.latest()).verified?.data, '{"last_seq":2}');
 	});
 
 	test("a reopened store continues its log where it ended", async (t) => {

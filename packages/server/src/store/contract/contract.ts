@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { fromDeclarations, type Operations, type Store } from "../store.ts";
 import { accountContract } from "./accounts.ts";
 import { auditContract } from "./audit.ts";
+import { auditDayContract } from "./audit-days.ts";
 import { auditKeyContract } from "./audit-keys.ts";
 import { backupContract } from "./backups.ts";
 import { changedRealmContract } from "./changed-realms.ts";
@@ -37,6 +38,7 @@ import { trustContract } from "./trusts.ts";
 const PROMISES = {
 	accounts: accountContract,
 	audit: auditContract,
+	"audit days": auditDayContract,
 	"audit keys": auditKeyContract,
 	backups: backupContract,
 	"changed realms": changedRealmContract,

@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import type { EventQuery } from "../../audit/event-query.ts";
 import { keySetOf } from "../../audit/key-parts.ts";
 import { anEvent, MADE_AT } from "../../testing/rows.ts";
+import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { migrate } from "./migrate.ts";
 import { guardReads, noKeys } from "./row-guard.ts";
@@ -81,4 +82,23 @@ test("events of a key, and those whose set holds it, are read in order from thei
 	const runs = plans.filter(({ sql }) => sql.startsWith("SELECT seq FROM"));
 	assert.equal(runs.length, 2 * 2);
 	for (const { sql, steps } of runs) assert.ok(steps.length === 1 && RUNS.some((way) => way.test(steps[0] ?? "")), sql);
+});
+
+test("a realm's days are counted in indexes alone, and a day that is over only once", () => {
+	ran.length = 0;
+	const days = auditDays(db);
+	const range = { starts: ["2029-12-31T00:00:00.000Z", MADE_AT], end: "2030-01-02T00:00:00.000Z" };
+	const before = { starts: ["2029-12-31T00:00:00.000Z"], end: MADE_AT };
+	days.perDay("r", range);
+	const plans = [...new Set(ran)].map((sql) => {
+		const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[];
+		return steps.map(({ detail }) => detail).join("; ");
+	});
+	for (const plan of plans) assert.match(plan, /^SEARCH audit_event USING COVERING INDEX \w+ \([^;]*\)$/);
+	const counts = () => ran.filter((sql) => sql.startsWith("SELECT count")).length;
+	assert.equal(counts(), 4);
+	days.perDay("r", before);
+	assert.equal(counts(), 4);
+	days.perDay("r", range);
+	assert.equal(counts(), 6);
 });

@@ -6,6 +6,7 @@ import type {
 	ChainedEvent,
 	ChainReport,
 	Checkpoint,
+	LatestProof,
 	ListedEvent,
 	LogHead,
 	StoredEvent,
@@ -72,12 +73,20 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 			return events.map((event) => ({ ...withPosition(event), previous_hash: event.previous_hash ?? GENESIS }));
 		},
 		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
+		latest: (): LatestProof => ({
+			checkpoint: prepare(LAST_CHECKPOINT).get() as Checkpoint | undefined,
+			verified: prepare(LAST_VERIFIED).get() as StoredEvent | undefined,
+		}),
 		keys: keySets(db).named,
 		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors, soundSets(db)),
 		compare: () => compareRows(db, rowKeys()),
 	};
 }
 
+const LAST_CHECKPOINT =
+	"SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq DESC LIMIT 1";
+const LAST_VERIFIED =
+	"SELECT * FROM audit_event INDEXED BY audit_event_verified WHERE type = 'audit.verified' ORDER BY seq DESC LIMIT 1";
 const PREVIOUS = "(SELECT hash FROM audit_event AS before WHERE before.seq = audit_event.seq - 1) AS previous_hash";
 
 /** Describes the log up to its newest event: SQLite has one chain, so the number of an event is its position, too. */
@@ -131,7 +140,7 @@ function indexFor({ key, token, actors }: EventQuery): string {
 const MOST_LOOKED_UP = 4096;
 
 /** Groups numbers down to the first one, few at the beginning: most pages need no more. */
-function* inGroups(seqs: Iterable<number>, first: number, size: number): Generator<number[]> {
+export function* inGroups(seqs: Iterable<number>, first: number, size: number): Generator<number[]> {
 	let group: number[] = [];
 	let most = size;
 	for (const seq of seqs) {

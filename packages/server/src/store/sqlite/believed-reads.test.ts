@@ -6,6 +6,7 @@ import { MADE_AT } from "../../testing/rows.ts";
 import { believeAll, makeFolder } from "../../testing/store.ts";
 import { ROW_KINDS } from "../row-kinds.ts";
 import { DECLARATIONS } from "../store.ts";
+import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
@@ -40,7 +41,7 @@ const reader = drizzle({ client: db });
 /** Every question of the port, by noun. `audit.head` and `health.alterations` ask no table. */
 const QUESTIONS: Record<string, object> = {
 	accounts: accountReads(reader, db),
-	audit: auditLog(db),
+	audit: { ...auditLog(db), ...auditDays(db) },
 	backups: restoreReads(db),
 	engines: engineReads(reader),
 	invitations: invitationReads(reader),
@@ -59,6 +60,7 @@ const QUESTIONS: Record<string, object> = {
 const ASK_NO_TABLE = ["audit.head", "health.alterations"];
 
 const QUERY = { scopes: [{ member_id: "a" }, { realm_ids: ["r"] }] };
+const RANGE = { starts: [MADE_AT], end: MADE_AT };
 const LEASES = { realm_id: "r", engine: "", state: "" };
 
 /** Arguments of the questions that others than texts are asked with. */
@@ -71,6 +73,8 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"audit.export": [QUERY, { last: "1" }, 1],
 	"accounts.startingWith": ["a@", 1],
 	"audit.list": [QUERY, undefined, 1],
+	"audit.perDay": ["r", RANGE],
+	"audit.readsPerDay": [{ member_id: "a", realm_id: "r", realm: "r", key: "k", environment: "dev" }, RANGE, 1],
 	"audit.verify": [[]],
 	"invitations.byDigest": [Buffer.alloc(32), ""],
 	"invitations.list": ["a", "", "", 1],

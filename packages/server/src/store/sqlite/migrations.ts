@@ -16,6 +16,7 @@ import { TRUSTS } from "./migrations/0018-trusts.ts";
 import { DELETED_REALMS } from "./migrations/0019-deleted-realms.ts";
 import { AUDIT_KEY_SETS } from "./migrations/0020-audit-key-sets.ts";
 import { INVITATIONS } from "./migrations/0022-invitations.ts";
+import { AUDIT_DAYS } from "./migrations/0023-audit-days.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -274,4 +275,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	DELETED_REALMS,
 	AUDIT_KEY_SETS,
 	INVITATIONS,
+	AUDIT_DAYS,
 ];

@@ -4,6 +4,7 @@ import { AppError, type ErrorCode } from "../../errors.ts";
 import { system } from "../../system.ts";
 import { answerQuestions } from "../../threads/answer-questions.ts";
 import type { Implementations } from "../store.ts";
+import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { codeOf } from "./failure.ts";
@@ -41,7 +42,7 @@ const db = openReader(file, "long");
 let macs = createRowMacs(row_keys, system.randomBytes);
 guardReads(db, () => macs);
 const questions = {
-	audit: auditLog(db, () => row_keys),
+	audit: { ...auditLog(db, () => row_keys), ...auditDays(db) },
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),

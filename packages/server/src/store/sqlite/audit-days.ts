@@ -1,0 +1,82 @@
+import type { Database } from "better-sqlite3";
+import type { DayCounts, DayRange, DayReads, ReadKey } from "../../audit/event-query.ts";
+import { createCache } from "../../cache.ts";
+import { inGroups } from "./audit-log.ts";
+import { fact, keyEvents } from "./key-events.ts";
+import { createStatements } from "./statements.ts";
+
+/** Events of a key that are looked at together, at first. */
+const GROUP = 1000;
+
+/** Days of realms whose counts are remembered, about 200 B each. */
+const MAX_COUNTED = 10_000;
+
+/** The number of the first event of a day: numbers go by time, except where the clock was set back. */
+const FIRST =
+	"SELECT seq FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @start ORDER BY timestamp, seq LIMIT 1";
+const OF_REALM = "realm_id = @realm_id AND seq >= @from AND seq < @to";
+const EVENTS = `SELECT count(*) FROM audit_event INDEXED BY audit_event_by_realm WHERE ${OF_REALM}`;
+const DENIALS = `SELECT count(*) FROM audit_event INDEXED BY audit_event_denied WHERE type = 'access.denied' AND ${OF_REALM}`;
+/** Reads of values: a list without values, and a comparison, show none. */
+const READS = `SELECT seq FROM audit_event NOT INDEXED WHERE seq IN (SELECT value FROM json_each(@seqs)) AND realm_id = @realm_id
+	AND type IN ('secret.read', 'secret.list', 'secret.sync') AND coalesce(${fact("environment")}, '') IN ('', @environment)`;
+
+/** Questions about the log by day. They run in the reading worker. */
+export function auditDays(db: Database) {
+	const prepare = createStatements(db);
+	const ofKey = keyEvents(db);
+	const counted = createCache<string, DayCounts>(MAX_COUNTED);
+
+	/** Finds the number of each day's first event, and at last that behind the range. */
+	function boundsOf({ starts, end }: DayRange): number[] {
+		const first = prepare(FIRST).pluck();
+		const found = [...starts, end].map(
+			(start) => (first.get({ start }) as number | undefined) ?? Number.MAX_SAFE_INTEGER,
+		);
+		// A clock that was set back must not make a day end before it begins.
+		for (let at = found.length - 2; at >= 0; at--) found[at] = Math.min(found[at] ?? 0, found[at + 1] ?? 0);
+		return found;
+	}
+
+	/** Counts a day; one that another event follows gets no more. */
+	function countOf(day: { realm_id: string; from: number; to: number }): DayCounts {
+		const name = JSON.stringify(day);
+		const known = counted.get(name);
+		if (known !== undefined) return known;
+		const count = (sql: string) => prepare(sql).pluck().get(day) as number;
+		const counts = { events: count(EVENTS), denials: count(DENIALS) };
+		if (day.to < Number.MAX_SAFE_INTEGER) counted.set(name, counts);
+		return counts;
+	}
+
+	return {
+		perDay(realm_id: string, range: DayRange): DayCounts[] {
+			const bounds = boundsOf(range);
+			return range.starts.map((_, at) => countOf({ realm_id, from: bounds[at] ?? 0, to: bounds[at + 1] ?? 0 }));
+		},
+		readsPerDay({ member_id, realm_id, realm, key, environment }: ReadKey, range: DayRange, most: number): DayReads {
+			const bounds = boundsOf(range);
+			const query = { scopes: [{ member_id }], realm, type: undefined, actors: undefined, key };
+			const reads = range.starts.map(() => 0);
+			const isRead = prepare(READS).pluck();
+			let [looked, whole] = [0, 0];
+			for (const seqs of inGroups(ofKey(query, bounds.at(-1) ?? 0), bounds[0] ?? 0, GROUP)) {
+				const found = isRead.all({ seqs: JSON.stringify(seqs), realm_id, environment }) as number[];
+				for (const seq of found) {
+					const at = dayOf(bounds, seq);
+					reads[at] = (reads[at] ?? 0) + 1;
+				}
+				looked += seqs.length;
+				if (looked < most) continue;
+				whole = dayOf(bounds, seqs.at(-1) ?? 0) + 1;
+				break;
+			}
+			return { reads: reads.slice(whole), isCut: whole > 0 };
+		},
+	};
+}
+
+/** Finds the day of an event. */
+function dayOf(bounds: readonly number[], seq: number): number {
+	return bounds.findLastIndex((first) => first <= seq);
+}
