@@ -7,8 +7,8 @@ import { IdentitySchema, shownIdentity } from "../sso/model.ts";
 import { type AccountNeeds, changePassword, getUser, listUsers, login, logout } from "./accounts.ts";
 import { setLimits } from "./limits.ts";
 import { type Account, ChangePassword, Login, Register, SetAdmin, SetLimits } from "./model.ts";
-import { ownSessionRoutes } from "./own-session-routes.ts";
 import { type RegistrationNeeds, register } from "./registration.ts";
+import { ownSessionRoutes } from "./session-routes.ts";
 import { setAdmin, setDisabled } from "./standing.ts";
 
 const MessageSchema = v.object({ message: v.string() });

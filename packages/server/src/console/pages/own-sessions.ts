@@ -1,4 +1,4 @@
-import { endSession, listSessions, type OwnSessionNeeds } from "../../accounts/own-sessions.ts";
+import { endSession, listSessions, type OwnSessionNeeds } from "../../accounts/sessions.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
-import { endSession, listSessions, type OwnSessionNeeds } from "./own-sessions.ts";
+import { endSession, listSessions, type OwnSessionNeeds } from "./sessions.ts";
 
 const SessionSchema = v.object({
 	id: Uuid,
