@@ -94,7 +94,10 @@ test("the page Audit shows who did what, by key, person, event and day, in pages
 	const events = (text: string) => [...text.matchAll(/(?:secret|policy|realm)\.[\w.]+ /g)].map(([type]) => type.trim());
 	const all = await read("audit");
 	assert.deepEqual(events(all).slice(0, 2), ["secret.read", "secret.set"]);
-	assert.match(all, new RegExp(`secret\\.read\\s+${bob.email}\\s+key DB_URL, environment dev, version 1, via api`));
+	assert.match(
+		all,
+		new RegExp(`secret\\.read\\s+${bob.email}\\s+key DB_URL,\\s+environment dev,\\s+version 1,\\s+via api`),
+	);
 	assert.deepEqual(events(await read(`audit?key=DB_URL&actor=${bob.email}&type=&since=`)), ["secret.read"]);
 	assert.deepEqual(events(await read("audit?type=realm.*")), ["realm.created"]);
 	assert.deepEqual(events(await read("audit?until=2020-01-01")), []);
@@ -121,7 +124,11 @@ test("the state of the log's chain is for the instance admin alone, who verifies
 	assert.equal(await verify(session), 303);
 	const { text } = await read(session);
 	assert.match(text, /The log is intact: \d+ events and \d+ signed states were compared/);
-	assert.match(text, new RegExp(`by ${ada.email}, up to event \\d+: intact`));
+	assert.match(text, new RegExp(`Verified up to event \\d+, .* by ${ada.email}: intact`));
 	const own = await read(session);
 	assert.match(own.text, /<pre>\d+ [0-9a-f]{64}<\/pre>/);
+	for (const path of ["/console/health", `/console/realms/${slug}/audit`]) {
+		assert.match((await ask(server, "GET", path, session)).text, /Verified up to event \d+/, path);
+		assert.doesNotMatch((await ask(server, "GET", path, his)).text, /Verified up to/, path);
+	}
 });

@@ -27,12 +27,14 @@ export interface ListedPage {
 const KEY = "payments/DB_URL";
 const secretPath = (slug: string) => `/console/realms/${slug}/secrets/${encodeURIComponent(KEY)}?env=prod`;
 
+const openTable = unfold("The same as a table");
+
 /** Every page. A test compares this list with the pages of the server. */
 export const PAGES: readonly ListedPage[] = [
 	{ name: "sign-in", path: () => "/console/account", heading: () => "Sign in", isPublic: true },
 	{ name: "realms", path: () => "/console", heading: () => "Realms" },
 	{ name: "secrets", path: (slug) => `/console/realms/${slug}`, heading: (slug) => slug },
-	{ name: "secret", path: secretPath, heading: () => `${KEY} in prod` },
+	{ name: "secret", path: secretPath, heading: () => `${KEY} in prod`, prepare: openTable },
 	{
 		name: "secret-revealed",
 		path: secretPath,
@@ -40,6 +42,7 @@ export const PAGES: readonly ListedPage[] = [
 		async prepare(page) {
 			await page.getByRole("button", { name: "Reveal" }).click();
 			await page.locator("[data-value]").waitFor();
+			await openTable(page);
 		},
 	},
 	{
@@ -49,12 +52,17 @@ export const PAGES: readonly ListedPage[] = [
 	},
 	{ name: "leases", path: (slug) => `/console/realms/${slug}/leases`, heading: (slug) => `Leases of ${slug}` },
 	{ name: "members", path: (slug) => `/console/realms/${slug}/members`, heading: (slug) => `Members of ${slug}` },
-	{ name: "audit", path: (slug) => `/console/realms/${slug}/audit`, heading: (slug) => `Audit of ${slug}` },
+	{
+		name: "audit",
+		path: (slug) => `/console/realms/${slug}/audit`,
+		heading: (slug) => `Audit of ${slug}`,
+		prepare: openTable,
+	},
 	{
 		name: "health",
 		path: () => "/console/health",
 		heading: () => "Health",
-		prepare: unfold("The same as a table"),
+		prepare: openTable,
 	},
 	{ name: "confirm", path: () => "/console/confirm?target=/console/account", heading: () => "Is it you?" },
 	...["Doctor", "Engines", "Backups", "Keys", "Limits", "Providers"].map((title) => {

@@ -10,7 +10,14 @@ import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import type { Comparison } from "./comparison.ts";
 import type { EventQuery, EventScope } from "./event-query.ts";
-import { type Anchor, type AuditStore, type ChainReport, eventBy, type ListedEvent } from "./model.ts";
+import {
+	type Anchor,
+	type AuditStore,
+	type ChainReport,
+	eventBy,
+	type LatestProof,
+	type ListedEvent,
+} from "./model.ts";
 import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */
@@ -168,6 +175,12 @@ export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor
 	const facts = { status, last_seq: report.last.seq };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "audit.verified", undefined, facts));
 	return { ...report, ...compared, status, checkpoints, is_anchored: outside !== undefined };
+}
+
+/** Reads what was stated about the log last, for the instance admin. @throws AppError forbidden, insufficient_scope */
+export async function latestProof(needs: AuditNeeds, actor: Actor): Promise<LatestProof> {
+	await requireInstanceAdmin(needs, actor, "read");
+	return needs.store.audit.latest();
 }
 
 /** Reads an outside checkpoint in the form of the log line. @throws AppError validation_failed */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type AuditNeeds, listEvents } from "../../audit/audit.ts";
+import { type DayNeeds, eventsPerDay } from "../../audit/days.ts";
 import { check } from "../../http/input.ts";
 import { instantOf } from "../../messages.ts";
 import { type NameNeeds, nameIn, namesOf } from "../../names.ts";
@@ -7,16 +8,19 @@ import type { AccessNeeds } from "../../policy/authorize.ts";
 import { type Command, command, joined } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Fields, Page, Visit } from "../page.ts";
+import { type ChainPageNeeds, chainLine } from "./chain.ts";
+import { dayChart } from "./day-chart.ts";
 import { more, table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's log. */
-export type AuditPageNeeds = AuditNeeds & AccessNeeds & NameNeeds;
+export type AuditPageNeeds = AuditNeeds & AccessNeeds & NameNeeds & DayNeeds & ChainPageNeeds;
 
 const PAGE = 50;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Facts of an event that say nothing to a reader. */
-const UNSAID = new Set(["request_id", "rows", "session_id"]);
+const UNSAID = new Set(["request_id", "rows", "session_id", "key_set"]);
 
 const Text = v.optional(v.pipe(v.string(), v.maxLength(255)));
 const Filter = v.object({
@@ -40,11 +44,17 @@ async function audit(needs: AuditPageNeeds, { actor, params: [slug = ""], query 
 	);
 	const lines = rows.map(
 		({ timestamp, type, actor: by, data }) =>
-			html`<tr><td data-label="When">${time(timestamp)}</td><th scope="row" class="type">${type}</th><td data-label="Who">${nameIn(people, by)}</td><td data-label="Facts">${factsOf(data)}</td></tr>`,
+			html`<tr><td data-label="When">${time(timestamp)}</td><th scope="row" class="type">${type}</th><td data-label="Who" class="by">${nameIn(people, by)}</td><td data-label="Facts">${factsOf(data)}</td></tr>`,
 	);
 	const { key = "", actor: who = "", type = "", since = "", until = "" } = query;
 	const next = (cursor: string) =>
 		address`/console/realms/${slug}/audit?key=${key}&actor=${who}&type=${type}&since=${since}&until=${until}&cursor=${cursor}`;
+	const days = (await eventsPerDay(needs, actor, slug)).map((one) => ({ ...one, count: one.events, bad: one.denials }));
+	const chart = dayChart({
+		...{ title: "Events a day", counted: "Events", bad: "Denied", days, chosen: dayIn(query) },
+		to: (from, before) =>
+			address`/console/realms/${slug}/audit?key=${key}&actor=${who}&type=${type}&since=${from}&until=${before}`,
+	});
 	const list =
 		rows.length === 0
 			? html`<p>No event matches.</p>`
@@ -52,9 +62,15 @@ async function audit(needs: AuditPageNeeds, { actor, params: [slug = ""], query 
 	return {
 		...inRealm(slug, "Audit", may),
 		title: `Audit of ${slug}`,
-		body: html`${form(slug, query)}${list}${more(pagination, next)}${actor.instance_admin ? html`<p><a href="/console/chain">The log's chain: is it whole?</a></p>` : ""}`,
+		body: html`${chart}${form(slug, query)}${list}${more(pagination, next)}${await chainLine(needs, actor)}`,
 		commands: [joined(command`svc audit list --realm ${slug}`, ...optionsFor(query)), command`svc audit verify`],
 	};
+}
+
+/** The day that the filter is for, if it is for one. */
+function dayIn({ since = "", until = "" }: Fields): string | undefined {
+	const isOne = since.length === 10 && until.length === 10 && Date.parse(until) - Date.parse(since) === DAY_MS;
+	return isOne ? since : undefined;
 }
 
 /** Leaves out empty fields, and takes a day for its first instant in UTC. */
@@ -90,9 +106,12 @@ function form(slug: string, { key = "", actor = "", type = "", since = "", until
 <p><button>Show</button></p></form></search>`;
 }
 
-/** Shows an event's facts as text: names and simple values. */
-function factsOf(data: string): string {
+/** Shows an event's facts: names and simple values, none of which is broken where it fits in a line. */
+function factsOf(data: string): Html[] {
 	const facts = Object.entries(JSON.parse(data) as Record<string, unknown>);
 	const said = facts.filter(([name, fact]) => !UNSAID.has(name) && typeof fact !== "object" && fact !== "");
-	return said.map(([name, fact]) => `${name} ${String(fact)}`).join(", ");
+	return said.map(([name, fact], at) => {
+		const comma = at < said.length - 1 ? "," : "";
+		return html`<span class="fact">${name} ${String(fact)}${comma}</span> `;
+	});
 }

@@ -1,7 +1,8 @@
-import { type AuditNeeds, listEvents, verifyLog } from "../../audit/audit.ts";
-import type { ListedEvent } from "../../audit/model.ts";
+import { type AuditNeeds, latestProof, verifyLog } from "../../audit/audit.ts";
+import type { LatestProof } from "../../audit/model.ts";
 import { type NameNeeds, nameIn, namesOf } from "../../names.ts";
-import { type RefusalNeeds, requireInstanceAdmin } from "../../policy/authorize.ts";
+import type { RefusalNeeds } from "../../policy/authorize.ts";
+import type { Actor } from "../../policy/model.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
@@ -21,26 +22,36 @@ export function chainPage(needs: ChainPageNeeds): Endpoint[] {
 }
 
 async function chain(needs: ChainPageNeeds, { actor, token }: Visit): Promise<Page> {
-	await requireInstanceAdmin(needs, actor, "read");
+	const proof = await latestProof(needs, actor);
 	const { events, hash } = await needs.store.audit.head();
-	const { rows } = await listEvents(needs, actor, { type: "audit.verified" }, { limit: 1, cursor: undefined });
-	const [last] = rows;
-	const people = await namesOf(needs, last === undefined ? [] : [last.actor]);
-	const verified =
-		last === undefined ? html`<p>Nobody has verified it yet.</p>` : lastOf(last, nameIn(people, last.actor));
 	return {
 		title: "The audit log's chain",
 		above: [["Realms", address`/console`]],
 		body: html`<p>Each event is hashed with the one before it, and the server signs the state of the log every minute in which something happens. Verifying reads the whole log, compares it with each signed state, and what people may do with what the log says they were given.</p>
 <p>The log has ${events} events. Keep this line elsewhere: with it, even a log that was cut off is found out.</p><pre>${events} ${hash.toString("hex")}</pre>
-<h2>Last verified</h2>${verified}<form method="post" action="/console/chain">${token}<p><button>Verify it now</button></p></form>`,
+<h2>Last signed and verified</h2>${await stateOf(needs, proof)}<form method="post" action="/console/chain">${token}<p><button>Verify it now</button></p></form>`,
 		commands: [command`svc audit verify`, command`svc audit verify --seq ${events} --hash ${hash.toString("hex")}`],
 	};
 }
 
-function lastOf({ timestamp, data }: ListedEvent, who: string): Html {
+/** Says in a line how the log is, for the instance admin; nothing for anybody else. */
+export async function chainLine(needs: ChainPageNeeds, actor: Actor): Promise<Html | string> {
+	if (!actor.instance_admin) return "";
+	const state = await stateOf(needs, await latestProof(needs, actor));
+	return html`<section class="box" aria-labelledby="chain"><h2 id="chain"><a href="/console/chain">The audit log's chain</a></h2>${state}</section>`;
+}
+
+async function stateOf(needs: NameNeeds, { checkpoint, verified }: LatestProof): Promise<Html> {
+	const signed =
+		checkpoint === undefined
+			? html`The server has not signed its state yet.`
+			: html`Signed up to event ${checkpoint.seq}, ${time(checkpoint.timestamp)}.`;
+	if (verified === undefined) return html`<p>${signed} Nobody has verified it yet.</p>`;
+	const { timestamp, actor, data } = verified;
 	const { status, last_seq } = JSON.parse(data) as { status: string; last_seq: number };
-	return html`<p>${time(timestamp)} by ${who}, up to event ${last_seq}: ${status === "intact" ? "intact" : html`<strong class="bad">${status.replaceAll("_", " ")}</strong>`}.</p>`;
+	const who = nameIn(await namesOf(needs, [actor]), actor);
+	const result = status === "intact" ? "intact" : html`<strong class="bad">${status.replaceAll("_", " ")}</strong>`;
+	return html`<p>${signed} Verified up to event ${last_seq}, ${time(timestamp)} by ${who}: ${result}.</p>`;
 }
 
 async function verify(needs: ChainPageNeeds, { actor }: Visit): Promise<Moved> {

@@ -3,12 +3,13 @@ import type { History, Span } from "../../health/history.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
+import { type ChainPageNeeds, chainLine } from "./chain.ts";
 import { bars } from "./chart.ts";
 import { table } from "./parts.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** Dependencies of the page of the server's health. */
-export type HealthPageNeeds = HealthNeeds & { history: History };
+export type HealthPageNeeds = HealthNeeds & ChainPageNeeds & { history: History };
 
 /** The server's health, for everybody who is signed in: it names no realm and nobody. */
 export function healthPage(needs: HealthPageNeeds): Endpoint[] {
@@ -30,6 +31,7 @@ async function health(needs: HealthPageNeeds, { actor, query }: Visit): Promise<
 		title: "Health",
 		body: html`<p>${status === "healthy" ? html`<strong>The server is healthy.</strong>` : html`<strong class="bad">The server is unhealthy.</strong>`} Version ${version}.</p>
 ${details === undefined ? html`<p class="bad">The database does not answer.</p>` : leases(details)}
+${await chainLine(needs, actor)}
 <nav class="tabs" aria-label="Time"><ul>${links}</ul></nav>${charts(spans, of)}${numbers(spans, of)}
 <p class="quiet">Counted since the server's start, in memory. <code>/metrics</code> has the same for Prometheus.</p>`,
 		commands: [command`svc status`],

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { AccountStore } from "../../accounts/model.ts";
+import type { DayNeeds } from "../../audit/days.ts";
 import { check } from "../../http/input.ts";
 import { Environment } from "../../messages.ts";
 import { SecretKey } from "../../secrets/model.ts";
@@ -8,7 +9,7 @@ import { type Address, address } from "../html.ts";
 import type { Visit } from "../page.ts";
 
 /** Dependencies of the pages of a secret. */
-export type SecretNeeds = BulkNeeds & { store: { accounts: Pick<AccountStore, "byId" | "session"> } };
+export type SecretNeeds = BulkNeeds & DayNeeds & { store: { accounts: Pick<AccountStore, "byId" | "session"> } };
 
 const Name = v.object({ key: SecretKey, env: v.optional(Environment, "dev") });
 

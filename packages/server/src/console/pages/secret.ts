@@ -9,6 +9,7 @@ import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../pa
 import { goneDraft } from "../settings-form.ts";
 import { askAgain } from "./confirm.ts";
 import { table, time } from "./parts.ts";
+import { readings } from "./readings.ts";
 import { inRealm, type May, mayIn } from "./realm-frame.ts";
 import { type Conflict, conflictBox } from "./secret-conflict.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
@@ -56,7 +57,7 @@ async function secret(needs: SecretNeeds, visit: Visit, refused?: Conflict): Pro
 		...(value === undefined ? {} : { refresh: SHOWN_SECONDS }),
 		...(refused === undefined ? {} : { status: 409 }),
 		body: html`${switchTo(name)}${conflict === undefined ? "" : conflictBox(name, token, versions[0], people, conflict)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value)}
-${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${past(name, token, versions, people, may)}${versions.length > 0 && may("secrets:delete") ? deleting(name) : ""}`,
+${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${versions.length === 0 ? "" : await readings(needs, actor, name)}${past(name, token, versions, people, may)}${versions.length > 0 && may("secrets:delete") ? deleting(name) : ""}`,
 		commands: [
 			command`svc secret get ${key} --realm ${slug} --env ${environment}`,
 			...(may("secrets:write") ? [command`svc secret set ${key} --realm ${slug} --env ${environment}`] : []),
@@ -142,7 +143,7 @@ function past(
 				: html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="rollback"><input type="hidden" name="version" value="${version}"><button>Write version ${version} again</button></form>`;
 		return html`<tr><th scope="row">${version}</th><td data-label="Written">${time(created_at)}</td><td data-label="By">${nameIn(people, created_by)}</td><td data-label="Comment">${comment}</td><td>${back}</td></tr>`;
 	});
-	return html`<h2>History</h2><p><a href="/console/realms/${name.slug}/audit?key=${name.key}">Who read and wrote ${name.key}</a></p>${table("The versions that are kept, newest first", ["Version", "Written", "By", "Comment", "Roll back"], rows)}`;
+	return html`<h2>History</h2>${table("The versions that are kept, newest first", ["Version", "Written", "By", "Comment", "Roll back"], rows)}`;
 }
 
 function deleting({ slug, key, environment }: SecretName): Html {

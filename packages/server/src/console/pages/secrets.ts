@@ -33,11 +33,12 @@ async function secrets(needs: BulkNeeds, { actor, params: [slug = ""], query }: 
 	for await (const group of groups) for (const secret of group) put(lines, secret);
 	const q = (query.q ?? "").trim();
 	const found = [...lines.values()].filter(({ key }) => key.toLowerCase().includes(q.toLowerCase()));
+	found.sort((one, other) => (one.key < other.key ? -1 : 1));
 	const now = needs.system.now().toISOString();
 	return {
 		...inRealm(slug, "Secrets", may),
 		title: slug,
-		body: html`${search(slug, q)}${keys(slug, found, now, may("secrets:write"))}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}${may("secrets:write") ? adding(slug) : ""}<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`,
+		body: html`${may("secrets:write") ? adding(slug) : ""}${search(slug, q)}${keys(slug, found, now, may("secrets:write"))}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`,
 		commands: [command`svc secret list --realm ${slug} --env prod`, command`svc diff dev prod --realm ${slug}`],
 	};
 }
