@@ -8,7 +8,7 @@ const HEIGHT = 80;
 const MIN_HEIGHT = 2;
 
 /** A day, such as `2030-01-31`, and what was counted on it. */
-export interface CountedDay {
+interface CountedDay {
 	day: string;
 	count: number;
 	/** Those of them that are marked as bad. */
