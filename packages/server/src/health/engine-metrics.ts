@@ -58,14 +58,20 @@ export function addEngineMetrics(needs: EngineMetricsNeeds, registers: Registry[
 }
 
 function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
+	const counted = new Map<string, [engine: string, state: string]>();
 	new Gauge({
 		name: "svc_leases",
 		help: "Leases by engine and state",
 		labelNames: ["engine", "state"],
 		registers,
 		async collect() {
-			this.reset();
-			for (const { engine, state, count } of await needs.store.leases.counts()) this.labels(engine, state).set(count);
+			const counts = await needs.store.leases.counts();
+			// The store need not say that none is left.
+			for (const labels of counted.values()) this.labels(...labels).set(0);
+			for (const { engine, state, count } of counts) {
+				counted.set(`${engine} ${state}`, [engine, state]);
+				this.labels(engine, state).set(count);
+			}
 		},
 	});
 	new Gauge({

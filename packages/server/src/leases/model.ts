@@ -265,6 +265,7 @@ export const leaseOperations = {
 	due: read<(target: string, now_ms: number, limit: number, from_ms?: number) => DueLease[]>(),
 	/** Finds when the next open lease of any target is due, in milliseconds of the lease clock. */
 	nextDue: read<() => number | undefined>(),
+	/** Counts the open leases of each engine in each state; a count of none may be left out. */
 	counts: read<() => LeaseCount[]>(),
 	clock: read<() => ClockMark | undefined>(),
 	/** Reads since when leases are paused, ISO 8601 UTC; undefined when they are not. */
