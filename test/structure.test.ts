@@ -52,7 +52,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
 		{ from: /^store\/row-names\.ts$/, may: /^store\/row-kinds\.ts$|^crypto\/row-macs\.ts$/ },
 		{
-			from: /^store\/(lease-states|row-ledger)\.ts$/,
+			from: /^store\/(lease-states|renewal-position|row-ledger)\.ts$/,
 			may: /^store\/(row-names|row-kinds)\.ts$|^(crypto\/row-macs|audit\/chain|leases\/model)\.ts$/,
 		},
 		// Decisions within a transaction use the nouns' own rules.

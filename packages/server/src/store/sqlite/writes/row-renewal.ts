@@ -1,19 +1,12 @@
 import type { Database } from "better-sqlite3";
 import type { RowValue } from "../../../crypto/row-macs.ts";
+import { nextPosition, ROWS_A_STEP, readPosition } from "../../renewal-position.ts";
 import { ROW_KINDS, type RowTable } from "../../row-kinds.ts";
 import { rowText } from "../row-text.ts";
 import { createStatements } from "../statements.ts";
 
-/** Rows of one step, which takes 5 ms. */
-const ROWS_A_STEP = 100;
-
 /** Bytes of a key's id, with which a MAC begins. */
 const KEY_ID_BYTES = 8;
-
-const TABLES = Object.keys(ROW_KINDS) as RowTable[];
-
-/** Columns of the key of the last row that was looked at. Bytes are in hexadecimal, in an array. */
-type Place = (string | number | [hex: string])[];
 
 /** Authenticates rows with the active key that another one authenticated. Statements are prepared late: their functions come with the keys. */
 export function createRenewal(db: Database) {
@@ -22,8 +15,7 @@ export function createRenewal(db: Database) {
 	return {
 		/** Takes the next rows of a table, in the order of their keys. @returns the next position; empty after the last row of all tables */
 		renew(position: string): string {
-			const [table, ...after] = JSON.parse(position || startOf(TABLES[0])) as [RowTable, ...Place];
-			const key = after.map(read);
+			const { table, key } = readPosition(position);
 			const active = prepare(findActive).pluck().get();
 			const rows = prepare(pageOf(table, key.length > 0))
 				.raw()
@@ -31,7 +23,7 @@ export function createRenewal(db: Database) {
 			const update = prepare(updateOf(table));
 			for (const [isCurrent, ...values] of rows) if (isCurrent !== 1) update.run(...values);
 			const last = rows.length < ROWS_A_STEP ? undefined : rows.at(-1);
-			return last === undefined ? startOf(TABLES[TABLES.indexOf(table) + 1]) : place(table, last.slice(1));
+			return nextPosition(table, last?.slice(1));
 		},
 		/** Tells whether the sums count a row of a key. */
 		isCounted: (key: string) => prepare("SELECT row_key_counts(?)").pluck().get(key) === 1,
@@ -51,16 +43,4 @@ function pageOf(table: RowTable, isAfter: boolean): string {
 function updateOf(table: RowTable): string {
 	const isRow = ROW_KINDS[table].key.map((column) => `${column} = ?`).join(" AND ");
 	return `UPDATE main.${table} SET mac = row_renewed('${table}', mac, ${rowText(table)}) WHERE ${isRow}`;
-}
-
-function startOf(table: RowTable | undefined): string {
-	return table === undefined ? "" : JSON.stringify([table]);
-}
-
-function place(table: RowTable, key: readonly RowValue[]): string {
-	return JSON.stringify([table, ...key.map((value) => (Buffer.isBuffer(value) ? [value.toString("hex")] : value))]);
-}
-
-function read(value: Place[number]): RowValue {
-	return Array.isArray(value) ? Buffer.from(value[0], "hex") : value;
 }
