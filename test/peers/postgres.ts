@@ -20,7 +20,14 @@ export const skipWithoutPostgres: string | false =
 	PROGRAMS === undefined ? "postgresql is not installed: apt-get install postgresql" : false;
 
 /** Settings of a server whose data nobody needs after the test: a power cut may take all of it. */
-const FAST = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "wal_level=minimal", "max_wal_senders=0"];
+const FAST = [
+	"fsync=off",
+	"full_page_writes=off",
+	"synchronous_commit=off",
+	"wal_level=minimal",
+	"max_wal_senders=0",
+	"max_connections=500",
+];
 
 /** A real PostgreSQL on loopback, which asks for no password. */
 export interface Postgres {

@@ -128,7 +128,12 @@ function remembered<Answer>(answer: (text: string) => Answer): (text: string) =>
 	};
 }
 
-/** Reads the values from a row's text: JSON of the table and the values, with bytes in hexadecimal, in an array of their own. */
+/** Writes a row's text: JSON of the table and the values, with bytes in hexadecimal, in an array of their own. */
+export function rowTextOf(table: string, values: readonly RowValue[]): string {
+	return JSON.stringify([table, values.map((value) => (Buffer.isBuffer(value) ? [value.toString("hex")] : value))]);
+}
+
+/** Reads the values from a row's text. */
 export function valuesIn(text: string): RowValue[] {
 	const [, values] = JSON.parse(text) as [table: string, values: (Exclude<RowValue, Buffer> | [hex: string])[]];
 	return values.map((value) => (Array.isArray(value) ? Buffer.from(value[0], "hex") : value));

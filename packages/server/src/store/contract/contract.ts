@@ -3,10 +3,12 @@ import { describe, test } from "node:test";
 import { fromDeclarations, type Operations, type Store } from "../store.ts";
 import { accountContract } from "./accounts.ts";
 import { auditContract } from "./audit.ts";
+import { auditComparisonContract } from "./audit-comparison.ts";
 import { auditDayContract } from "./audit-days.ts";
 import { auditKeyContract } from "./audit-keys.ts";
 import { backupContract } from "./backups.ts";
 import { changedRealmContract } from "./changed-realms.ts";
+import { copyContract } from "./copies.ts";
 import { currentAccessContract } from "./current-access.ts";
 import { deletedRealmContract } from "./deleted-realms.ts";
 import { engineContract } from "./engines.ts";
@@ -39,9 +41,11 @@ const PROMISES = {
 	accounts: accountContract,
 	audit: auditContract,
 	"audit days": auditDayContract,
+	"audit comparison": auditComparisonContract,
 	"audit keys": auditKeyContract,
 	backups: backupContract,
 	"changed realms": changedRealmContract,
+	copies: copyContract,
 	"current access": currentAccessContract,
 	"deleted realms": deletedRealmContract,
 	engines: engineContract,
@@ -74,7 +78,7 @@ const PROMISES = {
 /** A subject of the contract. */
 export type Subject = keyof typeof PROMISES;
 
-const SUBJECTS = Object.keys(PROMISES) as Subject[];
+export const SUBJECTS = Object.keys(PROMISES) as readonly Subject[];
 
 /**
  * Tests whether an adapter keeps all promises of the port, and whether these say something about every operation. Design: §14

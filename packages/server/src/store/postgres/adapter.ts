@@ -6,27 +6,37 @@ import type { Change, Late, Macs, Snapshot } from "./database.ts";
 import type { Lane, LaneName } from "./lanes.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { auditReads } from "./reads/audit.ts";
+import { engineReads } from "./reads/engines.ts";
 import { invitationReads } from "./reads/invitations.ts";
 import { keyReads } from "./reads/keys.ts";
+import { leaseReads } from "./reads/leases.ts";
 import { machineReads } from "./reads/machines.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { resetReads } from "./reads/resets.ts";
+import { restoreReads } from "./reads/restores.ts";
 import { revocationReads } from "./reads/revocations.ts";
 import { secretReads } from "./reads/secrets.ts";
+import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
 import { createRows } from "./rows.ts";
 import type { Writer } from "./writer.ts";
 import { accountWrites } from "./writes/accounts.ts";
 import { auditWrites } from "./writes/audit.ts";
+import { engineWrites } from "./writes/engines.ts";
 import { invitationWrites } from "./writes/invitations.ts";
+import { keyWrites } from "./writes/keys.ts";
+import { leaseWrites } from "./writes/leases.ts";
 import { machineWrites } from "./writes/machines.ts";
+import { setMeta } from "./writes/meta.ts";
 import { policyWrites } from "./writes/policy.ts";
 import { realmWrites } from "./writes/realms.ts";
 import { resetWrites } from "./writes/resets.ts";
+import { restoreWrites } from "./writes/restores.ts";
 import { revocationWrites } from "./writes/revocations.ts";
 import { secretWrites } from "./writes/secrets.ts";
+import { ssoWrites } from "./writes/sso.ts";
 import { tokenWrites } from "./writes/tokens.ts";
 import { trustWrites } from "./writes/trusts.ts";
 
@@ -36,6 +46,8 @@ interface Ways {
 	writer: Writer;
 	change: Change;
 	macs: Macs;
+	/** Names what another program altered. */
+	altered(): readonly string[];
 }
 
 const READ_ALL: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"]);
@@ -44,12 +56,13 @@ type Run = (...args: unknown[]) => Promise<unknown>;
 type Runs = Record<string, Record<string, Run>>;
 
 /** Makes every operation of the port. One that is not written yet rejects. */
-export function createAdapter({ lanes, writer, change, macs }: Ways): Operations {
+export function createAdapter({ lanes, writer, change, macs, altered }: Ways): Operations {
 	const writes = writesOf(change) as unknown as Runs;
 	const reads = new WeakMap<Connection, Runs>();
 	const readsFor = (connection: Connection): Runs => {
 		const known =
-			reads.get(connection) ?? (readsOf({ ...createRows(connection, macs), sql: connection }) as unknown as Runs);
+			reads.get(connection) ??
+			(readsOf({ ...createRows(connection, macs), sql: connection }, altered) as unknown as Runs);
 		reads.set(connection, known);
 		return known;
 	};
@@ -75,18 +88,23 @@ function notYet(name: string): Run {
 /** The nouns that are written, some of them in part. */
 type Some<Nouns> = { [Noun in keyof Nouns]?: Partial<Late<Nouns[Noun]>> };
 
-function readsOf(db: Snapshot): Some<Implementations<"read"> & Implementations<"scan">> {
+function readsOf(db: Snapshot, altered: Ways["altered"]): Some<Implementations<"read"> & Implementations<"scan">> {
 	return {
 		accounts: accountReads(db),
 		audit: auditReads(db),
+		backups: restoreReads(db),
+		engines: engineReads(db),
+		health: { alterations: async () => [...altered()] },
 		invitations: invitationReads(db),
 		keys: keyReads(db),
+		leases: leaseReads(db),
 		machines: machineReads(db),
 		policy: policyReads(db),
 		realms: realmReads(db),
 		resets: resetReads(db),
 		revocations: revocationReads(db),
 		secrets: secretReads(db),
+		sso: ssoReads(db),
 		tokens: tokenReads(db),
 		trusts: trustReads(db),
 	};
@@ -96,13 +114,19 @@ function writesOf(db: Change): Some<Implementations<"write">> {
 	return {
 		accounts: accountWrites(db),
 		audit: auditWrites(db),
+		backups: restoreWrites(db),
+		engines: engineWrites(db),
+		health: { probe: (at) => setMeta(db, "probe", at) },
 		invitations: invitationWrites(db),
+		keys: keyWrites(db),
+		leases: leaseWrites(db),
 		machines: machineWrites(db),
 		policy: policyWrites(db),
 		realms: realmWrites(db),
 		resets: resetWrites(db),
 		revocations: revocationWrites(db),
 		secrets: secretWrites(db),
+		sso: ssoWrites(db),
 		tokens: tokenWrites(db),
 		trusts: trustWrites(db),
 	};

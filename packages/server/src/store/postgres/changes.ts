@@ -42,13 +42,13 @@ export function createChanges(connection: Connection, trust: Trust): Changes {
 	const change: Change = {
 		...createRowChanges(connection, rows, () => now().ledger),
 		sql: connection,
+		ledger: () => now().ledger,
 		append: (event, known) => now().chain.append(event, known),
 	};
 	return {
 		change,
 		alone: (step) =>
-			connection.transaction("BEGIN", async () => {
-				await connection.run(CHANGES_LOCK);
+			connection.transaction(`BEGIN; ${CHANGES_LOCK}`, async () => {
 				running = await begin(connection, trust);
 				const result = await step();
 				await end(connection, trust, running);
@@ -64,21 +64,26 @@ function outside(): never {
 	throw new Error("no transaction is running");
 }
 
+/** The newest event and the newest tip, where there are any. */
+type Newest = { [Column in keyof ChainEnd]: ChainEnd[Column] | null } & { sealed: Buffer | null };
+
+const NEWEST = `SELECT seq, hash, sealed FROM (SELECT) AS always
+	LEFT JOIN (SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1) AS head ON true
+	LEFT JOIN (SELECT sealed FROM tip ORDER BY id DESC LIMIT 1) AS tip ON true`;
+
 async function begin(sql: Sql, trust: Trust): Promise<Running> {
-	const [head = { seq: 0, hash: GENESIS }] = await sql.rows<ChainEnd>(
-		"SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1",
-	);
+	const [newest] = await sql.rows<Newest>(NEWEST);
+	const head = { seq: newest?.seq ?? 0, hash: newest?.hash ?? GENESIS };
 	const events: StoredEvent[] = [];
 	const chain = createChain(head, (event) => void events.push(event));
-	const start = trust.isSound() ? await rowState(sql, trust, head) : undefined;
+	const start = trust.isSound() ? rowState(trust, head, newest?.sealed ?? undefined) : undefined;
 	return { chain, ledger: start && createRowLedger(trust.macs, start, chain.note), events };
 }
 
 /** Reads the state of the rows from the newest tip; undefined when the log does not end as the tip says. */
-async function rowState(sql: Sql, trust: Trust, { seq, hash }: ChainEnd): Promise<RowState | undefined> {
-	const [newest] = await sql.rows<{ sealed: Buffer }>("SELECT sealed FROM tip ORDER BY id DESC LIMIT 1");
-	if (newest === undefined && seq === 0) return { active: trust.macs().active, sums: new Map() };
-	const tip = newest && openTipBox(newest.sealed, trust.macs());
+function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefined): RowState | undefined {
+	if (sealed === undefined && seq === 0) return { active: trust.macs().active, sums: new Map() };
+	const tip = sealed && openTipBox(sealed, trust.macs());
 	if (tip?.seq === seq && tip.hash.equals(hash)) return tip.rows;
 	trust.lose([tip === undefined ? "the tip" : "the end of the audit log"]);
 	return undefined;

@@ -24,6 +24,7 @@ export interface Sql {
 export interface Connection extends Sql {
 	/**
 	 * Runs a step in one transaction, which is rolled back when the step throws.
+	 * @param begin the statements that begin it
 	 * @throws Error when the transaction was not committed
 	 */
 	transaction<Result>(begin: string, step: () => Promise<Result>): Promise<Result>;
@@ -83,8 +84,8 @@ function statementsOf(client: Client): Omit<Connection, "ended" | "close"> {
 		run: async (text, values = []) => (await ask(text, values)).rowCount ?? 0,
 		script: async (text) => void (await client.query(text)),
 		async transaction(begin, step) {
-			await client.query(begin);
 			try {
+				await client.query(begin);
 				const result = await step();
 				const { command } = await client.query("COMMIT");
 				// A transaction that failed meanwhile answers COMMIT with ROLLBACK, and without an error.

@@ -1,5 +1,6 @@
 import type { Append } from "../../audit/chain.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
+import type { RowLedger } from "../row-ledger.ts";
 import type { Sql } from "./connection.ts";
 import type { RowChanges, Rows } from "./rows.ts";
 
@@ -12,6 +13,8 @@ export interface Snapshot extends Rows {
 export interface Change extends RowChanges {
 	sql: Sql;
 	append: Append;
+	/** The rows' MACs; undefined where no row gets one. */
+	ledger(): RowLedger | undefined;
 }
 
 /** Gives the keys of rows. @throws Error while there are none */

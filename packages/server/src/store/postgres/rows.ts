@@ -1,4 +1,4 @@
-import type { RowMacs, RowValue } from "../../crypto/row-macs.ts";
+import { type RowMacs, type RowValue, rowTextOf } from "../../crypto/row-macs.ts";
 import { rowAltered } from "../answers.ts";
 import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../row-kinds.ts";
 import type { RowLedger } from "../row-ledger.ts";
@@ -26,6 +26,12 @@ export interface Rows {
 		condition: string,
 		values?: readonly unknown[],
 	): Promise<(Omit<StoredRows[Table], "value"> & Others)[]>;
+	/** Reads the rows that meet a condition, each with whether another program altered it. */
+	judged<Table extends RowTable>(
+		table: Table,
+		condition: string,
+		values?: readonly unknown[],
+	): Promise<(StoredRows[Table] & { altered: boolean })[]>;
 	/** Reads the rows that meet a condition, whatever their MACs are. */
 	stored<Table extends RowTable>(
 		table: Table,
@@ -74,6 +80,11 @@ export function createRows(sql: Sql, macs: () => Pick<RowMacs, "fits">): Rows {
 		believed: async (table, condition, values) => fitting(table, await read(table, allOf(table), condition, values)),
 		briefly: async (table, others, condition, values) =>
 			fitting(table, await read(table, `${coveredOf(table)}, ${others}`, condition, values)),
+		judged: async (table, condition, values) =>
+			(await read(table, allOf(table), condition, values)).map(({ mac, ...row }) => ({
+				...row,
+				altered: !macs().fits(mac, textOf(table, row)),
+			})) as never,
 		stored: async (table, condition, values) =>
 			(await read(table, allOf(table), condition, values)).map(({ mac: _, ...row }) => row) as never,
 		async count(table, condition, values) {
@@ -93,11 +104,12 @@ export function createRowChanges(sql: Sql, rows: Rows, ledger: () => RowLedger |
 	return {
 		...rows,
 		async insert(table, row) {
-			const columns = Object.keys(row);
+			// Whatever else the caller's object has is not for the database.
+			const columns = columnsOf(table).filter((column) => column in row);
 			const mac = ledger()?.enter(table, textOf(table, row as Values)) ?? null;
 			const places = [...columns, "mac"].map((_, index) => `$${index + 1}`).join(", ");
 			await sql.run(`INSERT INTO ${table} (${[...columns, "mac"].join(", ")}) VALUES (${places})`, [
-				...Object.values(row),
+				...columns.map((column) => (row as Values)[column]),
 				mac,
 			]);
 		},
@@ -147,13 +159,11 @@ type Values = Record<string, unknown>;
 
 const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
 
-/** Writes the text of a row that its MAC covers, the same as SQLite's: JSON of the table and the values, with bytes in hexadecimal, in an array of their own. */
+/** Writes the text of a row that its MAC covers, the same as on SQLite, which has no type for true and false. */
 export function textOf(table: RowTable, row: Values): string {
-	const values = coveredColumns(table).map((column) => plain(row[column] as RowValue | boolean));
-	return JSON.stringify([table, values]);
-}
-
-function plain(value: RowValue | boolean | undefined): unknown {
-	if (Buffer.isBuffer(value)) return [value.toString("hex")];
-	return typeof value === "boolean" ? Number(value) : (value ?? null);
+	const values = coveredColumns(table).map((column) => row[column] as RowValue | boolean | undefined);
+	return rowTextOf(
+		table,
+		values.map((value) => (typeof value === "boolean" ? Number(value) : (value ?? null))),
+	);
 }

@@ -44,7 +44,13 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 		const guard = createGuard();
 		const changes = createChanges(writing, guard);
 		const writer = createWriter(changes, links.isUsable);
-		const adapter = createAdapter({ lanes, writer, change: changes.change, macs: guard.macs });
+		const adapter = createAdapter({
+			lanes,
+			writer,
+			change: changes.change,
+			macs: guard.macs,
+			altered: () => guard.found,
+		});
 		return {
 			...adapter,
 			isWritable: async () => links.isUsable(),

@@ -8,6 +8,7 @@ import type { Binding, Role } from "../../policy/model.ts";
 import type { Realm } from "../../realms/model.ts";
 import type { ResetCode } from "../../resets/model.ts";
 import type { DeletedSecret, SecretVersion } from "../../secrets/model.ts";
+import type { Identity, OneTime, ProviderRow } from "../../sso/model.ts";
 import type { ApiToken } from "../../tokens/model.ts";
 import type { Trust } from "../../trusts/model.ts";
 import type { RowTable } from "../row-kinds.ts";
@@ -34,6 +35,10 @@ export interface StoredRows extends Record<RowTable, object> {
 	engine_former_realm: { engine: string; realm_id: string };
 	keyring: KeyRow;
 	meta: { name: string; value: string };
+	sso_provider: ProviderRow;
+	sso_identity: Identity & { user_id: string };
+	sso_used: OneTime;
+	trust_used: OneTime & { realm_id: string };
 	secret: {
 		id: number;
 		realm_id: string;

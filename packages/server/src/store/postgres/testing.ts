@@ -20,7 +20,7 @@ export async function openPostgresTestStore(
 ): Promise<PostgresTestStore> {
 	const { host, port, user } = server;
 	const database = used ?? `svc_${++made}`;
-	if (used === undefined) await asAdmin(server, "postgres", `CREATE DATABASE ${database}`);
+	if (used === undefined) await aside(server, "postgres", `CREATE DATABASE ${database}`);
 	const failures: Error[] = [];
 	const opened = await openPostgresStore({
 		address: { host, port, user, database, password: "" },
@@ -43,12 +43,16 @@ export async function openPostgresTestStore(
 	return { store, database };
 }
 
-/** Runs a statement behind the store's back. */
-async function asAdmin({ host, port, user }: Postgres, database: string, text: string): Promise<void> {
+/** Runs statements behind the store's back. @returns the rows of one */
+export async function aside(
+	{ host, port, user }: Postgres,
+	database: string,
+	text: string,
+): Promise<Record<string, unknown>[]> {
 	const client = new pg.Client({ host, port, user, database, password: "" });
 	await client.connect();
 	try {
-		await client.query(text);
+		return (await client.query(text)).rows;
 	} finally {
 		await client.end();
 	}

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
-import { createRowMacs, type RowValue } from "../../crypto/row-macs.ts";
+import { createRowMacs, type RowValue, rowTextOf } from "../../crypto/row-macs.ts";
 import { insertOf, isRow, KEY, openGuarded, sampleOf, transact } from "../../testing/guarded-rows.ts";
-import { rowTextOf } from "../../testing/row-text.ts";
 import { anEvent } from "../../testing/rows.ts";
 import { coveredColumns, type RowTable } from "../row-kinds.ts";
 import { NAMED_TABLES, namingColumns } from "../row-names.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import Database from "better-sqlite3";
-import { type RowValue, valuesIn } from "../../crypto/row-macs.ts";
-import { rowTextOf } from "../../testing/row-text.ts";
+import { type RowValue, rowTextOf, valuesIn } from "../../crypto/row-macs.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../row-kinds.ts";
 import { migrate } from "./migrate.ts";
 import { rowText } from "./row-text.ts";

@@ -119,6 +119,7 @@ CREATE INDEX lease_due ON lease (target, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX lease_by_config ON lease (config_id) WHERE due_at IS NOT NULL;
 CREATE INDEX lease_open ON lease (state, id) WHERE due_at IS NOT NULL;
 CREATE INDEX lease_open_of_realm ON lease (realm_id, state, id) WHERE due_at IS NOT NULL;
+CREATE INDEX lease_open_of_config ON lease (engine, config_realm_id, state) WHERE due_at IS NOT NULL;
 CREATE INDEX lease_open_in_common ON lease (realm_id, engine) WHERE due_at IS NOT NULL AND config_realm_id = '';
 CREATE INDEX lease_put_off ON lease (target, due_at) WHERE state IN ('revoking', 'uncertain');
 `,

@@ -2,9 +2,10 @@ import type { RealmAccess } from "../../../realms/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Late, Snapshot } from "../database.ts";
 import { deletedRealmReads } from "./deleted-realms.ts";
+import { fullestOf } from "./fullest.ts";
 import { memberships, roleIn, shown } from "./realm-rows.ts";
 
-type RealmReads = Late<Implementations<"read">["realms"] & Omit<Implementations<"scan">["realms"], "fullest">>;
+type RealmReads = Late<Implementations<"read">["realms"] & Implementations<"scan">["realms"]>;
 
 /** Answers questions about realms: live ones, unless they say so. */
 export function realmReads(db: Snapshot): RealmReads {
@@ -26,5 +27,6 @@ export function realmReads(db: Snapshot): RealmReads {
 		count: async (user_id, only) =>
 			(await db.believed("realm", isMine, [user_id, await memberships(db, user_id), only])).length,
 		...deletedRealmReads(db),
+		fullest: (input) => fullestOf(db.sql, input),
 	};
 }

@@ -36,11 +36,11 @@ export function accountWrites(db: Change): AccountWrites {
 			db.append(event);
 			return true;
 		},
-		async setLimits(input, event) {
-			const { user_id, ...limits } = input;
+		async setLimits({ user_id, realm_bytes, realms }, event) {
+			const limits = { realm_bytes, realms };
 			if (!(await db.has("account", "id = $1", [user_id]))) return false;
 			const replaced = await db.update("account_limit", limits, "user_id = $1", [user_id]);
-			if (replaced === 0) await db.insert("account_limit", input);
+			if (replaced === 0) await db.insert("account_limit", { user_id, ...limits });
 			db.append(event);
 			return true;
 		},

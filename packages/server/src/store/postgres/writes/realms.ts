@@ -4,7 +4,7 @@ import type { Change, Late } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 import { emptying } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
-import { revokeLeases } from "./leases.ts";
+import { revokeLeases } from "./lease-revocation.ts";
 import { bindingCounts } from "./policy.ts";
 
 type RealmWrites = Late<Implementations<"write">["realms"]>;

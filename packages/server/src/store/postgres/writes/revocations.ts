@@ -2,7 +2,7 @@ import type { Revocation } from "../../../revocation/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { endInvitations } from "./invitations.ts";
-import { forewarnLeases, revokeLeases } from "./leases.ts";
+import { forewarnLeases, revokeLeases } from "./lease-revocation.ts";
 
 /** Realms whose logs tell that something which a user made has ended. */
 const MAX_TOLD_REALMS = 1000;

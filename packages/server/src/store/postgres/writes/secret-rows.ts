@@ -51,7 +51,7 @@ export async function countIn(
 }
 
 /** Decides which versions give way to a new one; undefined when it has no room. */
-export async function fit(
+export async function findRoom(
 	db: Change,
 	room: Room,
 	coming: Coming,

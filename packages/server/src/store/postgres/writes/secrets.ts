@@ -4,7 +4,7 @@ import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { removing } from "./deleted-secrets.ts";
-import { countIn, fit, type Head, headOf, nextHead, roomOf } from "./secret-rows.ts";
+import { countIn, findRoom, type Head, headOf, nextHead, roomOf } from "./secret-rows.ts";
 
 /** A version that has room, and the versions that give way to it. */
 interface Planned {
@@ -62,7 +62,7 @@ async function plan(db: Change, held: Room, input: NewVersion, facts: EventData 
 	const version = (found?.version ?? 0) + 1;
 	const bytes = input.value.length + VERSION_BYTES;
 	const coming = { version, bytes, created_at: input.created_at, isNewKey: found === undefined };
-	const giving = await fit(db, held, coming, found?.id);
+	const giving = await findRoom(db, held, coming, found?.id);
 	if (giving === undefined) return undefined;
 	const change = { realm_id: input.realm_id, bytes: bytes - giving.bytes, keys: found === undefined ? 1 : 0 };
 	held.bytes += change.bytes;

@@ -1,0 +1,13 @@
+import type { Restore } from "../../../backups/model.ts";
+import type { Implementations } from "../../store.ts";
+import type { Late, Snapshot } from "../database.ts";
+
+/** Answers the question for the report that a restore left. */
+export function restoreReads(db: Snapshot): Late<Implementations<"read">["backups"]> {
+	return {
+		async restored() {
+			const [told] = await db.believed("meta", "name = 'restore_to_tell'");
+			return told && (JSON.parse(told.value) as Restore);
+		},
+	};
+}

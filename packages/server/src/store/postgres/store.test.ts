@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { after, type TestContext, test } from "node:test";
+import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
+import { countEvents, isChainIntact } from "../../testing/events.ts";
+import { anAccount, anEvent } from "../../testing/rows.ts";
+import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
+import { aside, openPostgresTestStore } from "./testing.ts";
+
+const options = { skip: skipWithoutPostgres };
+let server: Promise<Postgres> | undefined;
+after(async () => (await server)?.stop());
+
+/** Opens a store with a realm and a member in it, and what acts behind its back. */
+async function setUp(t: TestContext) {
+	server ??= startPostgres();
+	const running = await server;
+	const { store, database } = await openPostgresTestStore(t, running);
+	const [owner, member] = [await addAccount(store), await addAccount(store)];
+	const realm = await addRealm(store, owner);
+	await addBinding(store, realm, member, "viewer");
+	return {
+		...{ store, owner, member, realm },
+		aside: (text: string) => aside(running, database, text),
+		reopen: async () => (await openPostgresTestStore(t, running, database)).store,
+	};
+}
+
+test("a row that another program altered grants nothing, and the next start names it", options, async (t) => {
+	const { store, member, realm, aside, reopen } = await setUp(t);
+	assert.equal((await store.realms.access(realm.slug, member.id))?.role, "viewer");
+	assert.deepEqual(await store.misfits(), { access: [], content: [] });
+	await aside("UPDATE svc.binding SET role = 'admin'");
+	assert.equal((await store.realms.access(realm.slug, member.id))?.role, null);
+	assert.deepEqual((await store.misfits()).access, ["the sum of access rows", "rows of binding"]);
+	await store.close();
+	const again = await reopen();
+	assert.deepEqual(await again.health.alterations(), ["the sum of access rows", "rows of binding"]);
+});
+
+test("an altered realm is no answer, not even that there is none", options, async (t) => {
+	const { store, owner, realm, aside } = await setUp(t);
+	await aside("UPDATE svc.realm SET mac = NULL");
+	await assert.rejects(async () => store.realms.access(realm.slug, owner.id), { code: "row_altered" });
+});
+
+test("a row that was taken away is missed by the sum of all rows", options, async (t) => {
+	const { store, aside } = await setUp(t);
+	await aside("DELETE FROM svc.binding");
+	assert.deepEqual((await store.misfits()).access, ["the sum of access rows"]);
+});
+
+test("a change of a row that was altered does not bless it", options, async (t) => {
+	const { store, owner, aside } = await setUp(t);
+	await aside(`UPDATE svc.account SET email = 'eve@example.com' WHERE id = '${owner.id}'`);
+	await store.accounts.setPassword({ user_id: owner.id, from: "a hash", password: "another", keep: "" }, anEvent());
+	assert.equal(await store.accounts.byId(owner.id), undefined);
+});
+
+test("the next change notices that the log was cut, and rows that it writes grant nothing", options, async (t) => {
+	const { store, aside } = await setUp(t);
+	await aside(
+		"ALTER TABLE svc.audit_event DISABLE TRIGGER ALL; DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event)",
+	);
+	const late = anAccount();
+	await store.accounts.register(late, anEvent());
+	assert.deepEqual(await store.health.alterations(), ["the end of the audit log"]);
+	await store.altered;
+	assert.equal(await store.accounts.byId(late.id), undefined);
+});
+
+test("an event in the log can be neither changed nor taken away", options, async (t) => {
+	const { aside } = await setUp(t);
+	for (const change of [
+		"UPDATE svc.audit_event SET actor = ''",
+		"DELETE FROM svc.audit_event",
+		"TRUNCATE svc.audit_event",
+	])
+		await assert.rejects(aside(change), /the audit log is not changed/);
+});
+
+test("two servers change one database in turn: one chain, one sum of rows, one first account", options, async (t) => {
+	const { store, reopen } = await setUp(t);
+	const other = await reopen();
+	const start = await countEvents(store);
+	const accounts = Array.from({ length: 20 }, () => anAccount());
+	const made = await Promise.all(
+		accounts.map((account, index) => (index % 2 === 0 ? store : other).accounts.register(account, anEvent())),
+	);
+	assert.ok(made.every((one) => one.outcome === "done" && !one.first));
+	assert.equal(await countEvents(other), start + accounts.length);
+	assert.ok(await isChainIntact(store));
+	assert.deepEqual(await other.misfits(), { access: [], content: [] });
+});
+
+test("an operation that fails takes nothing of those that share its transaction with it", options, async (t) => {
+	const { store, owner } = await setUp(t);
+	const [good, bad, last] = [anAccount(), anAccount({ id: owner.id, email: "other@example.com" }), anAccount()];
+	const outcomes = await Promise.allSettled([good, bad, last].map((one) => store.accounts.register(one, anEvent())));
+	assert.deepEqual(
+		outcomes.map(({ status }) => status),
+		["fulfilled", "rejected", "fulfilled"],
+	);
+	assert.deepEqual([await store.accounts.byId(good.id), await store.accounts.byId(last.id)], [good, last]);
+	assert.ok(await isChainIntact(store));
+});
+
+test("an error of the database says its code, and nothing of what was written", options, async (t) => {
+	const { store } = await setUp(t);
+	await assert.rejects(
+		store.accounts.register(anAccount({ name: "hidden\0" }), anEvent()),
+		({ message }: Error) => message === "the database refused the change: 22021",
+	);
+});
+
+test("every text of the tables is compared as bytes", options, async (t) => {
+	const { aside } = await setUp(t);
+	const other = await aside(
+		`SELECT table_name, column_name FROM information_schema.columns
+		WHERE table_schema = 'svc' AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C' AND table_name <> 'migration'`,
+	);
+	assert.deepEqual(other, []);
+});
+
+test("a database of a newer program, or with another history, is refused", options, async (t) => {
+	const { store, aside, reopen } = await setUp(t);
+	await store.close();
+	await aside("INSERT INTO svc.migration VALUES ('9999-later', '', '')");
+	await assert.rejects(reopen(), /written by a newer svc/);
+	await aside(
+		"DELETE FROM svc.migration WHERE name = '9999-later'; UPDATE svc.migration SET hash = 'other' WHERE name = '0003-log'",
+	);
+	await assert.rejects(reopen(), /migration 0003-log is not this program's/);
+});

@@ -1,0 +1,29 @@
+import type { AuditEvent } from "../../../audit/model.ts";
+import { type Lease, TRANSITIONS, type Transition } from "../../../leases/model.ts";
+import type { Implementations } from "../../store.ts";
+import type { Change, Late } from "../database.ts";
+import { IS_UNUSED } from "./engines.ts";
+import { transition } from "./lease-transition.ts";
+
+type Ending = Pick<Late<Implementations<"write">["leases"]>, "abort" | "settle" | "abandon">;
+
+/** Makes the operations that lead from an open state to a closed one. Closing a retired configuration's last lease removes that configuration and later ones. */
+export function ending(db: Change): Ending {
+	const close = (way: Transition, changes: Partial<Lease> = {}) => {
+		const closed = transition(db, way, ({ closed_at }: { id: string; closed_at: string }) => ({
+			...{ due_at: null, closed_at, payload: null },
+			...changes,
+		}));
+		return async (input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean> => {
+			if (!(await closed(input, event))) return false;
+			const ofLease = "(realm_id, engine) = (SELECT config_realm_id, engine FROM lease WHERE id = $1)";
+			await db.remove("engine_config", `${ofLease} AND ${IS_UNUSED}`, [input.id]);
+			return true;
+		};
+	};
+	return {
+		abort: close(TRANSITIONS.abort),
+		settle: close(TRANSITIONS.settle, { last_error: "" }),
+		abandon: close(TRANSITIONS.abandon),
+	};
+}

@@ -1,0 +1,13 @@
+import type { Implementations } from "../../store.ts";
+import type { Change, Late } from "../database.ts";
+
+/** Makes the operation on the report that a restore left. */
+export function restoreWrites(db: Change): Late<Implementations<"write">["backups"]> {
+	return {
+		async noteRestored(event) {
+			if ((await db.remove("meta", "name = 'restore_to_tell'")) === 0) return false;
+			db.append(event);
+			return true;
+		},
+	};
+}

@@ -1,0 +1,27 @@
+import type { Implementations } from "../../store.ts";
+import type { Change, Late } from "../database.ts";
+import { linkWrites } from "./sso-links.ts";
+import { useOnce } from "./sso-once.ts";
+import { signIn } from "./sso-sign-in.ts";
+
+/** Makes the operations on providers, and on logins through them. */
+export function ssoWrites(db: Change): Late<Implementations<"write">["sso"]> {
+	return {
+		async setProvider(row, event) {
+			const { name, id, type, display_name, sealed, created_by, created_at } = row;
+			const changes = { id, type, display_name, sealed, created_by, created_at };
+			const replaced = await db.update("sso_provider", changes, "name = $1", [name]);
+			if (replaced === 0) await db.insert("sso_provider", row);
+			db.append(event);
+		},
+		async removeProvider(name, event) {
+			if ((await db.remove("sso_provider", "name = $1", [name])) === 0) return false;
+			db.append(event);
+			return true;
+		},
+		...linkWrites(db),
+		signIn: (login, event) => signIn(db, login, event),
+		consume: (used) => useOnce(db, used),
+		forgetUsed: (before) => db.remove("sso_used", "until < $1", [before]),
+	};
+}
