@@ -12,7 +12,7 @@ const PACKAGES = "/usr/lib/postgresql";
 
 const PROGRAMS = programs();
 
-/** Milliseconds between two looks whether the server takes connections. */
+/** Milliseconds between two checks that the server takes connections. */
 const LOOK_EVERY_MS = 10;
 
 /** `false` where PostgreSQL is installed, else the reason to skip the test. */

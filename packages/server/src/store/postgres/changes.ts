@@ -24,7 +24,7 @@ interface Running {
 
 /** Makes changes, one transaction at a time. */
 export interface Changes {
-	/** What the operations of a transaction work with. */
+	/** Rows, log and statements of the running transaction, for its operations. */
 	change: Change;
 	/** Runs a step alone in the database; its rows, its events and the tip after them are committed together, or nothing is. */
 	alone<Result>(step: () => Promise<Result>): Promise<Result>;

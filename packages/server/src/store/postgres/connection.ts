@@ -57,7 +57,7 @@ export async function connect(address: Address): Promise<Connection> {
 	const types = { getTypeParser: (oid: number, format?: string) => parserOf(oid, format) } as pg.CustomTypesConfig;
 	const client = new pg.Client({ ...address, ssl: false, types, application_name: "svc", keepAlive: true });
 	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-	// Without a listener the process would end. Whoever waits for an answer gets the error.
+	// Without a listener the process would end. The callers that wait for an answer get the error.
 	client.on("error", () => undefined);
 	client.once("end", end);
 	await client.connect();
