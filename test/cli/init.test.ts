@@ -27,16 +27,16 @@ test("a new server is taken into use by one command, and by no second one", asyn
 	assert.equal(named(), "init you@example.com");
 	const refused = await init();
 	assert.equal(refused.code, 3);
-	assert.match(refused.stderr, /asks for its setup code/);
+	assert.match(refused.stderr, /\bsetup code\b/);
 	const done = await init("--setup-code-file", file, "--realm", "shop");
 	assert.deepEqual([done.code, done.stderr], [0, ""]);
-	assert.match(done.stdout, /^ada@example\.test is the administrator of .*\nrealm shop created$/m);
+	assert.match(done.stdout, /^ada@example\.test .*\n.*\bshop\b/);
 	const secret = await cli.run(["secret", "set", "KEY", "--realm", "shop", "--env", "dev"], "value");
 	assert.equal(secret.code, 0, secret.stderr);
 	assert.equal((await cli.run(["users", "list"])).code, 0);
 	const again = await init();
 	assert.equal(again.code, 1);
-	assert.match(again.stderr, /first account already exists: sign in with `svc login`/);
+	assert.match(again.stderr, /`svc login`/);
 });
 
 test("a start names what truly works then: signing in once there is an account, registering where everybody may", async () => {

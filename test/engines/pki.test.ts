@@ -147,7 +147,7 @@ const INVALID: [what: string, certificate: (made: Credential) => unknown, messag
 	["an empty text", () => "", "invalid PEM data"],
 	["no PEM", () => "certificate", "invalid PEM data"],
 	["two certificates", ({ certificate }) => certificate + certificate, "invalid PEM data"],
-	["a key", ({ private_key }) => private_key, "parse error: the PEM block is not a certificate"],
+	["a key", ({ private_key }) => private_key, "parse error: .*certificate"],
 	["garbage", () => garbage, /^parse error: [a-z ]+$/],
 ];
 for (const [what, certificate, message] of INVALID) {
@@ -173,24 +173,21 @@ test("the longest names fit, and what is longer or hidden is refused", async () 
 	const made = await issue({ common_name, san: Array(100).fill(`${"a.".repeat(126)}b`) });
 	assert.match((await validate(made.certificate)).message, new RegExp(`^cn=${common_name} serial=`));
 	const table: [object, string][] = [
-		[{ common_name: "x".repeat(65) }, "common_name must have at most 64 characters"],
+		[{ common_name: "x".repeat(65) }, "common_name .*64"],
 		...["a\0", "a\r\nb", "a\u001b[31m"].map((name): [object, string] => [
 			{ common_name: name },
-			"common_name must not contain control characters",
+			"common_name .*control characters",
 		]),
-		[{ san: Array(101).fill("a") }, "san must have at most 100 entries"],
-		[{ san: { 0: "a" } }, "san must be a list of strings"],
+		[{ san: Array(101).fill("a") }, "san .*100"],
+		[{ san: { 0: "a" } }, "san .*strings"],
 		...["", "a b", "a\0", "a\r\nb", 'a"b', "münchen.de", "fe80::1%eth0", "*", "a..b", "10.0.0.1/8"].map(
-			(entry): [object, string] => [
-				{ san: ["ok", entry] },
-				"san entry 2 must be an IP address or a host name such as app.example.com or *.example.com; write an international name in its xn-- form",
-			],
+			(entry): [object, string] => [{ san: ["ok", entry] }, "san entry 2"],
 		),
 	];
 	for (const [params, message] of table) {
 		const answer = await world.generate<ErrorBody>("pki", { common_name: "app", ...params });
 		refused(answer, 400, "engine_error");
-		assert.equal(answer.body.error.message, `invalid params: ${message}`);
+		assert.match(answer.body.error.message, new RegExp(`^invalid params: ${message}\\b`));
 	}
 	for (const ttl of ["999ms", "1ns", "-1d", "1.5d", "1d1h", "9999999d", "1h 1h"])
 		assert.match((await generate({ common_name: "app", ttl })).text, /"invalid ttl: |exceeds max 90d for role server"/);
