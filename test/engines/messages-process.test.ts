@@ -69,13 +69,10 @@ for (const [type, prefix] of Object.entries(PREFIXES)) {
 			generate(null),
 		];
 		const { responses } = await serve(type, lines, envOf(type));
-		assert.deepEqual(responses, [
-			{ error: `${prefix}: the request is not valid JSON` },
-			{ error: `${prefix}: the request has a member name twice in one object` },
-			{ error: `${prefix}: params must be an object` },
-			{ error: `${prefix}: params must be an object` },
-			{ error: `${prefix}: params must be an object` },
-		]);
+		const causes = ["JSON", "member name", "params", "params", "params"];
+		assert.equal(responses.length, causes.length);
+		for (const [index, cause] of causes.entries())
+			assert.match(responses[index].error, new RegExp(`^${prefix}: .*\\b${cause}\\b`));
 	});
 }
 
@@ -84,9 +81,8 @@ for (const [type, params] of Object.entries(TTL_OF)) {
 	test(`unparsable ttl: ${type} would refuse what the core already does`, async () => {
 		const lines = ["soon", "", "1d", "-1h", "0s"].map((ttl) => generate({ ...params, ttl }));
 		const { responses } = await serve(type, lines, envOf(type));
-		const error = "invalid ttl: a duration is numbers with the units ns, us, ms, s, m, h, such as 1h, 90m or 1h30m";
-		const nothing = "invalid ttl: a duration is more than nothing, such as 1h, 90m or 1h30m";
-		assert.deepEqual(responses, [{ error }, { error }, { error }, { error }, { error: nothing }]);
+		assert.equal(responses.length, lines.length);
+		for (const { error } of responses) assert.match(error, /^invalid ttl: \S/);
 	});
 }
 
@@ -141,53 +137,39 @@ test("pki ping: CA not loaded, when there is none and none could be made", async
 	const { status, stderr, responses } = await serve("pki", lines, { preload });
 	const error = "CA not loaded";
 	assert.deepEqual([status, responses], [0, [{ error }, { error }, { error }]]);
-	assert.match(stderr, /^pki: warning: the ephemeral CA could not be made: no entropy$/m);
+	assert.match(stderr, /^pki: warning: .*\bno entropy$/m);
 });
 
 const BOTH = "SVC_PKI_CA_CERT and SVC_PKI_CA_KEY";
-const EXITS: [condition: string, type: string, changes: Record<string, string>, message: string][] = [
+/** Settings that end a process, and what its message names. */
+const EXITS: [condition: string, type: string, changes: Record<string, string>, named: string][] = [
 	[
 		"the API server's address cannot be resolved",
 		"containerorch",
 		{ SVC_ORCH_API_SERVER: "" },
-		"the API server address cannot be resolved: set SVC_ORCH_API_SERVER or SVC_ORCH_KUBECONFIG, or run in a pod",
+		"SVC_ORCH_API_SERVER or SVC_ORCH_KUBECONFIG",
 	],
-	[
-		"the token cannot be resolved",
-		"containerorch",
-		{ SVC_ORCH_TOKEN: "" },
-		"the API server token cannot be resolved: set SVC_ORCH_TOKEN, name a user with a token or a client certificate in the kubeconfig, or run in a pod",
-	],
-	[
-		"the CA certificate is not PEM",
-		"pki",
-		{ SVC_PKI_CA_CERT: "hunter2" },
-		`${BOTH}: CA certificate must be one PEM block of type CERTIFICATE`,
-	],
-	[
-		"the CA key is not PEM",
-		"pki",
-		{ SVC_PKI_CA_KEY: "hunter2" },
-		`${BOTH}: CA private key must be PEM of type EC PRIVATE KEY or PRIVATE KEY`,
-	],
+	["the token cannot be resolved", "containerorch", { SVC_ORCH_TOKEN: "" }, "SVC_ORCH_TOKEN"],
+	["the CA certificate is not PEM", "pki", { SVC_PKI_CA_CERT: "hunter2" }, `${BOTH}: CA certificate .*\\bPEM`],
+	["the CA key is not PEM", "pki", { SVC_PKI_CA_KEY: "hunter2" }, `${BOTH}: CA private key .*\\bPEM`],
 	[
 		"the CA certificate cannot be parsed",
 		"pki",
 		{ SVC_PKI_CA_CERT: "-----BEGIN CERTIFICATE-----\nhunter2h\n-----END CERTIFICATE-----\n" },
-		`${BOTH}: CA certificate cannot be parsed`,
+		`${BOTH}: CA certificate .*\\bparsed`,
 	],
 	[
 		"the CA key cannot be parsed",
 		"pki",
 		{ SVC_PKI_CA_KEY: "-----BEGIN PRIVATE KEY-----\nhunter2h\n-----END PRIVATE KEY-----\n" },
-		`${BOTH}: CA private key cannot be parsed`,
+		`${BOTH}: CA private key .*\\bparsed`,
 	],
 ];
-for (const [condition, type, changes, message] of EXITS) {
+for (const [condition, type, changes, named] of EXITS) {
 	test(`the process ends with status 1 and says why when ${condition}`, async () => {
 		const env = { ...envOf(type).env, ...changes };
 		const { status, stderr, responses } = await serve(type, [{ method: "ping", params: {} }], { env });
 		assert.deepEqual([status, responses], [1, []]);
-		assert.equal(stderr, `${type}: ${message}\n`);
+		assert.match(stderr, new RegExp(`^${type}: .*\\b${named}\\b.*\n$`));
 	});
 }

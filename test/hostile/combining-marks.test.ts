@@ -47,7 +47,7 @@ test("more than thirty combining marks in a row are refused wherever a text is n
 		const answer = await pending;
 		refused(answer, 400, "validation_failed");
 		const { message } = (answer.body as ErrorBody).error;
-		assert.equal(message, `${what.split(" ")[0]} must not have more than 30 combining marks in a row`, what);
+		assert.match(message, new RegExp(`^${what.split(" ")[0]} .*\\b30 combining marks\\b`), what);
 	}
 });
 

@@ -54,15 +54,13 @@ test("the program's exit code is svc's", async () => {
 
 test("a program that is not found is 127, one that cannot be run 126, and svc's own failure 125", async () => {
 	const missing = await ada.run(["run", "--", "no-such-program"]);
-	assert.deepEqual(
-		[missing.code, missing.stderr],
-		[127, "svc: no-such-program is not found\nhint: it is looked for in PATH\n"],
-	);
+	assert.equal(missing.code, 127);
+	assert.match(missing.stderr, /^svc: no-such-program .*\nhint: .*\bPATH\n$/);
 	const plain = join(ada.home, "plain");
 	await writeFile(plain, "no program", { mode: 0o644 });
 	const refused = await ada.run(["run", "--", plain]);
 	assert.equal(refused.code, 126);
-	assert.match(refused.stderr, /cannot be run \(EACCES\)\nhint: is it a file with `chmod \+x`\?\n$/);
+	assert.match(refused.stderr, /\(EACCES\)\nhint: .*`chmod \+x`/);
 	assert.equal((await ada.run(["run", "--", "/"])).code, 126);
 	for (const args of [["run"], ["run", "--nonsense", "true"], ["run", "--env", "none", "true"]])
 		assert.equal((await ada.run(args)).code, 125, args.join(" "));
@@ -131,13 +129,13 @@ test("signals reach the program once, and its answer to them is svc's", async ()
 test("keys that cannot be variables are refused, or named anew when that is wished", async () => {
 	const refused = await sh("true", "--env", "staging");
 	assert.equal(refused.code, 125);
-	assert.match(refused.stderr, /^svc: api-key\/v1\.2 cannot be the name of a variable\nhint: --map-names .*--except/);
+	assert.match(refused.stderr, /^svc: api-key\/v1\.2 .*\nhint: --map-names .*--except/);
 	const mapped = await plain('printf %s "$P_api_key_v1_2"', "--env", "staging", "--map-names", "--prefix", "P_");
 	assert.equal(mapped, "canary-of-the-key");
 	assert.equal((await sh("true", "--env", "staging", "--except", "api-key/v1.2")).code, 0);
 	const reserved = await sh("true", "--env", "test");
 	assert.equal(reserved.code, 125);
-	assert.match(reserved.stderr, /^svc: PATH would change how programs run.*\nhint: .*--allow-reserved/);
+	assert.match(reserved.stderr, /^svc: PATH .*\nhint: .*--allow-reserved/);
 	assert.equal(await plain("echo $MY_PATH", "--env", "test", "--prefix", "MY_"), "/canary\n");
 	assert.equal((await ada.run(["run", "--env", "test", "--allow-reserved", "/usr/bin/env"])).code, 0);
 });
@@ -149,13 +147,13 @@ test("only some secrets, or all but some; a key that is not there is named", asy
 	assert.equal((await names("--except", "KEY_7")).trim(), "100");
 	const missing = await sh("true", "--only", "KEY_7000");
 	assert.equal(missing.code, 125);
-	assert.match(missing.stderr, /^svc: secret KEY_7000 not found in .*\nhint: `svc secret list`/);
+	assert.match(missing.stderr, /^svc: secret KEY_7000 .*\nhint: `svc secret list`/);
 });
 
 test("a command line meant for a shell is refused with a hint", async () => {
 	const told = await ada.run(["run", "--", "echo", "$DATABASE_URL"]);
 	assert.equal(told.stdout, "$DATABASE_URL\n");
-	assert.match(told.stderr, /^hint: no shell replaces \$DATABASE_URL here: .*sh -c/);
+	assert.match(told.stderr, /^hint: .*\$DATABASE_URL .*sh -c/);
 	assert.equal((await ada.run(["run", "--", "echo", "$HOME"])).stderr, "");
 	assert.equal((await sh("true $DATABASE_URL")).stderr, "");
 });
