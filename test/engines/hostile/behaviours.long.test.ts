@@ -98,12 +98,12 @@ async function keepJournal(type: string): Promise<() => string[]> {
 }
 
 const VIOLATIONS: [behaviour: string, type: string, params: object, reason: RegExp][] = [
-	["writes a line without end", "endless-line", {}, /^it answered with a line longer than 1048576 bytes$/],
-	["writes a banner first", "banner", {}, /^it (?:broke the protocol|wrote without a request|answered one)/],
-	["logs to standard output", "chatty", { moment: "before" }, /^it broke the protocol|with more than one line$/],
-	["answers twice in one write", "twice", {}, /^it answered one request with more than one line$/],
-	["is killed over a request", "crashing", {}, /^the process was ended by SIGKILL$/],
-	["cannot start", "refuses-to-start", {}, /^the process exited with status 1: password undefined is\\u\{1b\}\[31m/],
+	["writes a line without end", "endless-line", {}, /\b1048576 bytes$/],
+	["writes a banner first", "banner", {}, /\bprotocol\b|\brequest\b/],
+	["logs to standard output", "chatty", { moment: "before" }, /\bprotocol\b|\bmore than one line$/],
+	["answers twice in one write", "twice", {}, /\bmore than one line$/],
+	["is killed over a request", "crashing", {}, /\bSIGKILL$/],
+	["cannot start", "refuses-to-start", {}, /\bstatus 1: password undefined is\\u\{1b\}\[31m/],
 ];
 for (const [behaviour, type, params, reason] of VIOLATIONS) {
 	test(`an engine that ${behaviour} is given up, and nothing else`, async () => {
@@ -114,7 +114,7 @@ for (const [behaviour, type, params, reason] of VIOLATIONS) {
 for (const { type, name, line } of MALFORMED_TYPES) {
 	test(`an answer that is ${name} is nobody's, and the next process answers`, async () => {
 		const base64 = Buffer.concat([Buffer.from(line), Buffer.from("\n")]).toString("base64");
-		givenUp(await misbehave(type, { base64 }), type, /^it broke the protocol: the response/);
+		givenUp(await misbehave(type, { base64 }), type, /\bprotocol\b/);
 		const whole = Buffer.from('{"data":{"is":"well"}}\n').toString("base64");
 		assert.deepEqual(ok(await misbehave(type, { base64: whole })), { is: "well" });
 	});
@@ -127,7 +127,7 @@ test("an answer that comes byte by byte is an answer", async () => {
 /** A busy server reads two lines written 10 ms apart as one write: then it does not believe the first one either. */
 function ownOrNone(answer: Answer, type: string, own: object): void {
 	if (answer.status === 200) assert.deepEqual(answer.body, own);
-	else givenUp(answer, type, /with more than one line$/);
+	else givenUp(answer, type, /\bmore than one line$/);
 }
 
 test("a second answer 10 ms later is nobody's", async () => {
@@ -152,8 +152,8 @@ test("what an engine writes unasked ends its process, and the next one answers",
 for (const { type, moment, status } of EXITS) {
 	test(`an engine that ends with ${status} ${moment} its answer was asked once, and the next process answers`, async () => {
 		const journal = await keepJournal(type);
-		const how = status === 137 ? "was ended by SIGKILL" : `exited with status ${status}`;
-		givenUp(await misbehave(type, { moment, status }), type, new RegExp(`^the process ${how}$`));
+		const how = status === 137 ? "SIGKILL" : `status ${status}`;
+		givenUp(await misbehave(type, { moment, status }), type, new RegExp(`\\b${how}$`));
 		assert.deepEqual(journal(), ["generate"]);
 		assert.deepEqual(ok(await misbehave(type, { moment: "after", status: 0 })), { moment: "after" });
 	});
@@ -178,11 +178,7 @@ test("an engine that ends after each answer is started for each", async () => {
 
 test("an engine that fails again and again is left alone, which anybody can see", async () => {
 	await Promise.all(Array.from({ length: 6 }, () => misbehave("crashing", {})));
-	givenUp(
-		await misbehave("crashing", {}),
-		"crashing",
-		/^it failed too often and is suspended for a while; last failure: /,
-	);
+	givenUp(await misbehave("crashing", {}), "crashing", /\bsuspended\b/);
 	const found = (await world.details()).engines.find(({ type }) => type === "crashing") ?? assert.fail();
 	assert.deepEqual([found.status, found.breaker, found.refused_realms], ["healthy", "closed", 1], "other realms may");
 	const { text } = await world.client.send("GET", "/metrics");
@@ -194,7 +190,7 @@ test("an engine that fails again and again is left alone, which anybody can see"
 for (const detached of [false, true]) {
 	test(`a child that keeps the streams open holds up nothing${detached ? ", though it left the group" : ""}`, async () => {
 		const known = world.server.stderr().length;
-		givenUp(await misbehave("leaves-child", { detached }), "leaves-child", /^the process exited with status 3$/);
+		givenUp(await misbehave("leaves-child", { detached }), "leaves-child", /\bstatus 3$/);
 		const child = Number(/"message":"child (\d+)"/.exec(world.server.stderr().slice(known))?.[1]);
 		assert.ok(child > 1, String(child));
 		if (detached) process.kill(child, "SIGKILL");
@@ -210,9 +206,9 @@ test("an engine that never reads is given up, and so is one that is late: valida
 		misbehave("slow", late),
 		misbehave("slow-validate", late, "validate"),
 	]);
-	givenUp(deaf, "deaf", /^it did not read its request within 2 s$/);
-	givenUp(generate, "slow", /^it did not answer within 5 s$/);
-	givenUp(validate, "slow-validate", /^it did not answer within 5 s$/);
+	givenUp(deaf, "deaf", /\bread\b.* 2 s$/);
+	givenUp(generate, "slow", /\banswer\b.* 5 s$/);
+	givenUp(validate, "slow-validate", /\banswer\b.* 5 s$/);
 	assert.deepEqual([generated(), validated()], [["generate"], ["validate", "validate"]]);
 	assert.equal(ok(await misbehave("slow", { of: "b", wait_ms: 0 })).of, "b", "the late answer is nobody's");
 });

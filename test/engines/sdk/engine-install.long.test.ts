@@ -134,7 +134,7 @@ test("another program is installed only with --yes, and the one before is gone t
 	appendFileSync(join(folder, "voucher.sh"), "\n# another\n");
 	const { status, stderr } = install();
 	assert.equal(status, 2);
-	assert.match(stderr, /^svc: replacing another program needs --yes where svc cannot ask\n/);
+	assert.match(stderr, /^svc: .*--yes\b/);
 	assert.deepEqual(installed(), first);
 	assert.equal(install("--yes").status, 0);
 	assert.notEqual(installed().sha256, first.sha256);
@@ -146,8 +146,8 @@ test("an engine that does not keep the contract is told what is wrong, and is in
 	writeFileSync(file, readFileSync(file, "utf8").replace("*) error 'unknown method'", "*) data '{}'"));
 	const { status, stdout, stderr } = install();
 	assert.deepEqual([status, stdout], [1, ""]);
-	assert.match(stderr, /^not ok - an unknown method is answered with an error: .* To do: /);
-	assert.match(stderr, /\nsvc: the engine does not meet the contract of engines; nothing was installed\nhint: /);
+	assert.match(stderr, /^not ok - .*\bunknown method\b.* To do: /);
+	assert.match(stderr, /\nsvc: \S.*\nhint: \S/);
 	assert.ok(!existsSync(home()));
 	assert.equal(install("--no-test").status, 0);
 	assert.ok(existsSync(home()));
@@ -195,12 +195,7 @@ test("what root installs into the data directory of the service belongs to the s
 
 const LINKS: [what: string, links: (type: string) => Record<string, string>, code: number, message: RegExp][] = [
 	["the folder of engines", () => ({ "plugins.d": "TREASURE" }), 1, /is a link/],
-	[
-		"the engine's folder",
-		(type) => ({ [`plugins.d/${type}`]: "TREASURE" }),
-		3,
-		/may not be changed by its folder's owner/,
-	],
+	["the engine's folder", (type) => ({ [`plugins.d/${type}`]: "TREASURE" }), 3, /\bmay not be changed\b/],
 	[
 		"a folder that is linked twice",
 		(type) => ({ [`plugins.d/${type}`]: "../a", a: "TREASURE" }),
@@ -221,19 +216,11 @@ for (const [what, links, code, message] of LINKS) {
 }
 
 const REFUSED: [what: string, spoil: (folder: string) => void, message: RegExp][] = [
-	[
-		"without plugin.json",
-		() => shell("rm plugin.json", folder),
-		/^svc: there is no usable plugin\.json in the folder\n/,
-	],
-	["that names no executable", () => change({ executable: undefined }), /^svc: plugin\.json names no executable\n/],
-	["whose program is a link", () => shell("mv voucher.sh a; ln -s a voucher.sh", folder), /^svc: the executable that/],
-	[
-		"with the name of one that comes with the server",
-		() => change({ name: "keyvalue" }),
-		/built-in engine of this type\n/,
-	],
-	["with a name that leaves the folder", () => change({ name: "../elsewhere" }), /^svc: plugin\.json: name is not /],
+	["without plugin.json", () => shell("rm plugin.json", folder), /^svc: .*\bplugin\.json\b/],
+	["that names no executable", () => change({ executable: undefined }), /^svc: plugin\.json\b.*\bexecutable\n/],
+	["whose program is a link", () => shell("mv voucher.sh a; ln -s a voucher.sh", folder), /^svc: the executable\b/],
+	["with the name of one that comes with the server", () => change({ name: "keyvalue" }), /\bbuilt-in\b/],
+	["with a name that leaves the folder", () => change({ name: "../elsewhere" }), /^svc: plugin\.json: name\b/],
 	["with a folder of engines that others may write", () => shell(`chmod 777 ${plugins_dir}`, folder), /\nhint: chmod/],
 ];
 

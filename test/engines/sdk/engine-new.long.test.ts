@@ -62,7 +62,7 @@ for (const [language, [files, command]] of Object.entries(LANGUAGES)) {
 test("the folder has the engine's name when no other is given, and the next steps are told", () => {
 	const { status, stdout, stderr } = svc("gift-cards", "--lang", "go");
 	assert.deepEqual([status, stdout], [0, "gift-cards: plugin.json, go.mod, main.go, README.md\n"]);
-	assert.match(stderr, /^next: cd gift-cards && CGO_ENABLED=0 go build -o engine \. && svc engine test \.; README/);
+	assert.match(stderr, /^next: cd gift-cards && CGO_ENABLED=0 go build -o engine \. && svc engine test \./);
 	assert.match(readFileSync(join(scratch, "gift-cards/README.md"), "utf8"), /^# gift-cards\n/);
 });
 
@@ -72,7 +72,7 @@ test("a folder that holds something stays as it is", () => {
 	writeFileSync(join(folder, "plugin.json"), "mine");
 	const { status, stdout, stderr } = svc("mine", "--lang", "sh");
 	assert.deepEqual([status, stdout], [1, ""]);
-	assert.match(stderr, /^svc: the folder is not empty; nothing was written\nhint: name another with --dir\n$/);
+	assert.match(stderr, /^svc: .*\bnot empty\b.*\nhint: .*--dir\n$/);
 	assert.deepEqual(readdirSync(folder), ["plugin.json"]);
 	assert.equal(readFileSync(join(folder, "plugin.json"), "utf8"), "mine");
 });
@@ -81,7 +81,7 @@ test("what cannot be a type, and a language that there is not, are refused befor
 	for (const name of ["Voucher", "../voucher", "1", "a".repeat(41), ""]) {
 		const { status, stderr } = svc(name, "--lang", "sh", "--dir", "refused");
 		assert.equal(status, 2);
-		assert.match(stderr, /^svc: a name has 1 to 40 of a-z, 0-9 and -, and begins with a letter\n/);
+		assert.match(stderr, /^svc: a name .*\b1 to 40\b/);
 	}
 	assert.equal(svc("voucher", "--lang", "cobol", "--dir", "refused").status, 2);
 	assert.equal(svc("voucher", "--dir", "refused").status, 2);

@@ -36,21 +36,18 @@ test("an engine that keeps the contract gets a line for each case, and 0", () =>
 	assert.deepEqual([status, stderr], [0, ""]);
 	assert.equal(lines.pop(), `${lines.length} ok, 0 not ok`);
 	for (const line of lines) assert.match(line, /^ok - \S.*[^.]$/);
-	assert.ok(lines.includes("ok - describe answers in time and agrees with plugin.json"));
+	assert.ok(lines.some((line) => line.startsWith("ok - describe ")));
 });
 
 test("an engine that does not gets what is wrong and what to do on one line, and 1", () => {
 	const directory = changed((script) => script.replace("*) error 'unknown method'", "*) data '{}'"));
 	const { status, lines } = engineTest(directory);
 	assert.equal(status, 1);
+	const found = lines.filter((line) => line.startsWith("not ok - "));
+	for (const line of found) assert.match(line, /: \S.* To do: \S/);
 	assert.deepEqual(
-		lines.filter((line) => line.startsWith("not ok")),
-		[
-			"not ok - an unknown method is answered with an error: an unknown method is answered with data. To do: answer an error for every method that is not known",
-			"not ok - list answers the managed names, or with an error: list is answered with data whose names are no list of strings, though plugin.json does not declare engine:list. To do: answer {data: {names: a list of strings}}, or an error when the engine cannot list",
-			"not ok - privileges answers what is needed at the target, or with an error: privileges is answered with data whose privileges are no list of name, status, message and hint. To do: answer {data: {privileges: a list}} as the contract has it, or an error when the engine cannot tell",
-			"not ok - many requests are answered one after the other, each with its own response: request 1 of one process is answered as if it were another. To do: answer requests in the order in which they come, and keep nothing from one to the next",
-		],
+		found.map((line) => /unknown method|list|privileges|requests/.exec(line)?.[0]),
+		["unknown method", "list", "privileges", "requests"],
 	);
 	assert.match(lines.at(-1) ?? "", /^\d+ ok, 4 not ok$/);
 });
@@ -74,23 +71,20 @@ test("a folder without an engine is told so, and 1", () => {
 	const { status, lines } = engineTest(scratch);
 	assert.equal(status, 1);
 	assert.equal(lines.length, 2);
-	assert.match(lines[0] ?? "", /^not ok - .*: there is no file plugin\.json in the folder\. To do: /);
+	assert.match(lines[0] ?? "", /^not ok - .*: .*\bplugin\.json\b.* To do: /);
 });
 
 test("what cannot be meant is told in a sentence that holds nothing of what was given, and 2", () => {
 	const CANARY = "SVC_CANARY";
 	const calls: [args: string[], says: RegExp][] = [
-		[[], /^svc: missing required argument 'folder'\n/],
-		[[SH, SH], /^svc: there are more words than this command takes\n/],
-		[[join(scratch, CANARY)], /^svc: there is no such folder\n$/],
-		[[join(SH, "plugin.json")], /^svc: there is no such folder\n$/],
-		[[SH, `--${CANARY}`], /^svc: unknown option\n/],
-		[[SH, "--env"], /^svc: option '--env <SVC_NAME=VALUE>' argument missing\n/],
+		[[], /^svc: .*'folder'\n/],
+		[[SH, SH], /^svc: .*\bmore words\b/],
+		[[join(scratch, CANARY)], /^svc: .*\bfolder\n$/],
+		[[join(SH, "plugin.json")], /^svc: .*\bfolder\n$/],
+		[[SH, `--${CANARY}`], /^svc: .*\boption\n/],
+		[[SH, "--env"], /^svc: .*--env <SVC_NAME=VALUE>/],
 		...["PATH=CANARY", "LD_PRELOAD=CANARY", CANARY, "SVC_=CANARY", "svc_a=CANARY", "=CANARY"].map(
-			(variable): [string[], RegExp] => [
-				[SH, "--env", variable],
-				/^svc: --env takes SVC_NAME=VALUE: engines get no other/,
-			],
+			(variable): [string[], RegExp] => [[SH, "--env", variable], /^svc: --env .*\bSVC_NAME=VALUE\b/],
 		),
 	];
 	for (const [args, says] of calls) {
