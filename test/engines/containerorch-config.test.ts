@@ -69,12 +69,12 @@ test("a kubeconfig is enough, with what it names in itself or beside it", async 
 });
 
 test("an authority that is set and empty skips verification, and the status says so", async () => {
-	assert.equal(await configure({ ...reach(), ca_cert: "" }), "healthy (TLS verification is off)");
+	assert.match(await configure({ ...reach(), ca_cert: "" }), /^healthy .*\bTLS\b/);
 	await makeAndRevoke();
 });
 
 const TROUBLES: [what: string, fields: () => object, status: RegExp][] = [
-	["an authority that did not sign", () => ({ ...reach(), ca_cert: undefined }), /no connection \(\w*VERIFY\w*\)$/],
+	["an authority that did not sign", () => ({ ...reach(), ca_cert: undefined }), /\(\w*VERIFY\w*\)$/],
 	[
 		"another token",
 		() => ({ ...reach(), bearer_token: "another" }),
@@ -82,10 +82,10 @@ const TROUBLES: [what: string, fields: () => object, status: RegExp][] = [
 	],
 	["nothing at all", () => ({}), /SVC_ORCH_API_SERVER/],
 	["no token", () => ({ api_server: fake.url }), /SVC_ORCH_TOKEN/],
-	["an address that is none", () => ({ ...reach(), api_server: "kubernetes" }), /must be a URL/],
-	["an authority that is no PEM", () => ({ ...reach(), ca_cert: "nonsense" }), /not a PEM certificate/],
-	["a namespace that is none", () => ({ ...reach(), namespace: "No/Name" }), /must be a DNS label/],
-	["a kubeconfig that is not there", () => ({ kubeconfig_path: join(folder, "none") }), /cannot be read \(ENOENT\)/],
+	["an address that is none", () => ({ ...reach(), api_server: "kubernetes" }), /\bURL\b/],
+	["an authority that is no PEM", () => ({ ...reach(), ca_cert: "nonsense" }), /\bPEM\b/],
+	["a namespace that is none", () => ({ ...reach(), namespace: "No/Name" }), /\bDNS label\b/],
+	["a kubeconfig that is not there", () => ({ kubeconfig_path: join(folder, "none") }), /\(ENOENT\)/],
 ];
 
 for (const [what, fields, status] of TROUBLES) {
@@ -108,7 +108,7 @@ test("a life that is none is refused", async () => {
 	assert.equal(await configure({ ...reach(), token_ttl: "5m" }), "healthy");
 	const answer = await world.generate<{ error: { message: string } }>("containerorch", { role: "viewer" });
 	refused(answer, 400, "engine_error");
-	assert.match(answer.body.error.message, /^ttl 5m\w* is below the orchestrator minimum of 10m$/);
+	assert.match(answer.body.error.message, /^ttl 5m\w* .*\b10m$/);
 });
 
 test("where a configuration says nothing else, the server's own variables count, for the realms that it names", async () => {

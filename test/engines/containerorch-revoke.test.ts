@@ -84,7 +84,7 @@ for (const fault of TROUBLES) {
 		else refused(answer, 503, "engine_unavailable");
 		const { state, last_error } = await lease();
 		assert.equal(state, "revoking");
-		assert.match(last_error, /^deleting service account: DELETE \S+: (?:status \d{3}: |no answer )/);
+		assert.match(last_error, /^deleting service account: DELETE \S+: \S/);
 		await eventually("it is tried again", async () => (await lease()).attempts > 1);
 		fake.fault("delete_account", undefined);
 		await steering.pass(BLOCKED_S);
@@ -104,7 +104,7 @@ test("a deletion that was said to be done is looked at", async () => {
 	const { name, lease } = await make();
 	fake.fault("delete_account", { does: "answer", status: 200, body: {} });
 	refused(await validate(name), 400, "engine_error");
-	assert.match((await lease()).last_error, /still exists$/);
+	assert.match((await lease()).last_error, /\bexists$/);
 	fake.fault("delete_account", undefined);
 	await steering.pass(BLOCKED_S);
 	await eventually("it is gone", async () => (await lease()).state === "revoked");
@@ -190,6 +190,6 @@ test("an account that somebody deleted is missed", async () => {
 	fake.objects.clear();
 	await steering.pass(2 * BLOCKED_S);
 	await eventually("it is missed", async () => (await stories(name)).includes("lease.lost"));
-	assert.match((await lease()).last_error, /^it no longer exists at its target$/);
+	assert.match((await lease()).last_error, /\bno longer exists\b/);
 	ok(await validate(name));
 });

@@ -213,21 +213,16 @@ test("who may only read gets a viewer and no other", options, async () => {
 		refused(await world.client.post(path, { role }, { token: viewer.token }), 403, "forbidden");
 });
 
-const NOT_ALLOWED = /^this namespace is not allowed: .*allowed_namespaces/;
-const UNKNOWN = "valid roles are viewer, editor, admin";
-const UNMANAGED = /^refusing to delete a non-managed service account/;
+const NOT_ALLOWED = /\ballowed_namespaces\b/;
+const UNKNOWN = "[a-z ]+ viewer, editor, admin";
+const UNMANAGED = /^refusing to delete /;
 const REFUSALS: [what: "generate" | "validate", params: object, code: string, message: RegExp][] = [
 	["generate", {}, "engine_error", new RegExp(`^unknown role : ${UNKNOWN}$`)],
 	["generate", { role: "root" }, "engine_error", new RegExp(`^unknown role root: ${UNKNOWN}$`)],
 	["generate", { role: "admin\r\n" }, "engine_error", /^unknown role admin\\u\{d\}\\u\{a\}: /],
 	["generate", { role: "view\0" }, "engine_error", /^unknown role view\\u\{0\}: /],
-	["generate", { role: 5 }, "engine_error", /^invalid params: role must be a string/],
-	[
-		"generate",
-		{ role: "viewer", ttl: "9m59s" },
-		"engine_error",
-		/^ttl 9m59s is below the orchestrator minimum of 10m$/,
-	],
+	["generate", { role: 5 }, "engine_error", /^invalid params: role\b/],
+	["generate", { role: "viewer", ttl: "9m59s" }, "engine_error", /^ttl 9m59s .*\b10m$/],
 	["generate", { role: "viewer", ttl: "9999999h" }, "invalid_ttl", /^invalid ttl/],
 	["generate", { role: "viewer", ttl: "1h 1h" }, "invalid_ttl", /^invalid ttl/],
 	["generate", { role: "viewer", ttl: "" }, "invalid_ttl", /^invalid ttl/],
@@ -238,8 +233,8 @@ const REFUSALS: [what: "generate" | "validate", params: object, code: string, me
 	["generate", { role: "viewer", namespace: "apps/../kube-system" }, "validation_failed", NOT_ALLOWED],
 	["generate", { role: "viewer", namespace: "apps\r\nX: y" }, "validation_failed", NOT_ALLOWED],
 	["generate", { role: "viewer", namespace: "apps\0" }, "validation_failed", NOT_ALLOWED],
-	["generate", { role: "viewer", namespace: ["apps"] }, "engine_error", /^invalid params: namespace must be a string$/],
-	["validate", {}, "engine_error", /^service_account is required$/],
+	["generate", { role: "viewer", namespace: ["apps"] }, "engine_error", /^invalid params: namespace\b/],
+	["validate", {}, "engine_error", /^service_account\b/],
 	["validate", { service_account: "default" }, "engine_error", UNMANAGED],
 	["validate", { service_account: "svc-" }, "engine_error", UNMANAGED],
 	["validate", { service_account: "SVC-00000001" }, "engine_error", UNMANAGED],

