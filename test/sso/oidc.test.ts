@@ -191,5 +191,5 @@ test("the instance admin can try a provider out", async () => {
 	await world.set("stranger", { ...corp, ca_cert: partner.ca_cert });
 	const { status, message } = await tried("stranger");
 	assert.equal(status, "unhealthy");
-	assert.match(message, /discovery document/);
+	assert.match(message, /\bdiscovery\b/);
 });
