@@ -123,7 +123,7 @@ test("what an engine refuses starts nothing", options, async () => {
 	for (const wish of ["keyvalue", ":readonly", "keyvalue:readonly,ttl", "a-b=keyvalue:readonly"]) {
 		const { code, stderr } = await ada.run(["run", "--lease", wish, "--", "true"]);
 		assert.equal(code, 125);
-		assert.match(stderr, /^svc: --lease takes engine:role/);
+		assert.match(stderr, /^svc: --lease .*\bengine:role\b/);
 	}
 	await secret(world.client, world.admin, world.slug, "KEYVALUE_URL", "mine", { environment: "test" });
 	const twice = await ada.run(sh("true", "--env", "test"));
@@ -143,6 +143,6 @@ test(
 		svc.child.kill("SIGTERM");
 		const { code, stderr } = await svc.ended();
 		assert.equal(code, 128 + 15);
-		assert.match(stderr, new RegExp(`not revoked: cannot reach .*\`svc lease revoke ${lease?.id}`));
+		assert.match(stderr, new RegExp(`\`svc lease revoke ${lease?.id}`));
 	},
 );

@@ -47,7 +47,7 @@ test("a change starts the program anew, once for changes that follow each other"
 	await svc.shows("start kept-value-3\n");
 	assert.doesNotMatch(svc.stdout(), /value-2/);
 	assert.equal(svc.stdout().match(/^start/gm)?.length, 2);
-	assert.match(svc.stderr(), /^svc: the secrets have changed, restarting the program$/m);
+	assert.match(svc.stderr(), /^svc: .*\brestarting\b/m);
 	svc.child.kill("SIGTERM");
 	svc.child.kill("SIGUSR1");
 	assert.equal((await svc.ended()).code, 128 + 10, "the program is told as ever");
@@ -73,13 +73,13 @@ test("while the server is away a watched program goes on, and a new one is offer
 	const svc = ada.start(["run", "--watch", "--watch-interval", "1s", "--", "sh", "-c", "echo ready; exec sleep 60"]);
 	await svc.shows("ready");
 	await server.stop();
-	await eventually("the trouble is told", () => /the program goes on .*cannot reach/.test(svc.stderr()));
+	await eventually("the trouble is told", () => /\bgoes on\b/.test(svc.stderr()));
 	const away = await run();
 	assert.equal(away.code, 125);
-	assert.match(away.stderr, /^svc: cannot reach .*\nhint: --offline takes the secrets as they were \d+[smh] ago\n$/);
+	assert.match(away.stderr, /^svc: .*\nhint: --offline .* \d+[smh] ago\n$/);
 	const offline = await run("--offline");
 	assert.deepEqual([offline.code, offline.stdout], [0, "kept-value-1\n"]);
-	assert.match(offline.stderr, new RegExp(`^offline: the secrets of ${slug}/dev as they were \\d+[smh] ago\n$`));
+	assert.match(offline.stderr, new RegExp(`^offline: .* ${slug}/dev .*\\d+[smh] ago\n$`));
 	assert.equal(svc.child.exitCode, null);
 	await server.restart();
 	await eventually("the end of the trouble is told", () => /watched again/.test(svc.stderr()));
@@ -94,14 +94,14 @@ test("what is kept is used only by who may, for what it is, and while it is youn
 		assert.deepEqual([code, stdout], [125, ""], options.join(" "));
 		assert.match(stderr, reason);
 	};
-	await refused(/^svc: no secrets of .*\/prod are kept for you here\n/, ["--env", "prod"]);
+	await refused(/^svc: no secrets of .*\/prod\b/, ["--env", "prod"]);
 	await refused(/^svc: no secrets of other/, ["--realm", "other"]);
 	await refused(/^svc: no secrets of/, [], { SVC_TOKEN: "svc_of_another" });
 	await refused(/^svc: no secrets of/, [], { SVC_ADDRESS: "https://127.0.0.1:1" });
-	await refused(/--max-age takes a duration/, ["--max-age", "1"]);
-	await refused(/cannot be used with/, ["--lease", "keyvalue:readonly"]);
+	await refused(/--max-age\b/, ["--max-age", "1"]);
+	await refused(/--offline\b.*--lease\b|--lease\b.*--offline\b/, ["--lease", "keyvalue:readonly"]);
 	await sleep(1100);
-	await refused(/^svc: .* they are \d+s old, and --max-age is 1s\n/, ["--max-age", "1s"]);
+	await refused(/^svc: .* \d+s old\b.*--max-age\b/, ["--max-age", "1s"]);
 });
 
 test("what was altered is refused, and others' eyes on it too", async () => {
@@ -115,13 +115,13 @@ test("what was altered is refused, and others' eyes on it too", async () => {
 	for (const at of [3, 50, 70, sealed.length - 3]) {
 		const bit = sealed[at] === "A" ? "B" : "A";
 		await writeFile(path, sealed.slice(0, at) + bit + sealed.slice(at + 1));
-		await refused(/they or their key were altered\nhint: without --offline/);
+		await refused(/\baltered\nhint: .*--offline\b/);
 	}
 	await writeFile(path, "");
 	await refused(/altered/);
 	await writeFile(path, sealed);
 	await chmod(path, 0o640);
-	await refused(/other users can read /);
+	await refused(/\bother users\b/);
 	await chmod(path, 0o600);
 	assert.equal((await run("--offline")).stdout, "kept-value-1\n");
 	const key = join(folder(), "key");
