@@ -118,7 +118,7 @@ test("a pod reads a secret with its projected token, and with the one that follo
 	await project(volume, await token("shop/default"));
 	const other = await readIn(inPod);
 	assert.equal(other.code, 3);
-	assert.match(other.stderr, /the server gives no token of .*\/web for this JWT/);
+	assert.match(other.stderr, /^svc: .*\/web\b/);
 });
 
 /** The claims of a real token, changed and signed with the cluster's own key. */
@@ -185,11 +185,11 @@ test("a cluster that answers discovery needs no keys, if the operator names its 
 	await did("machine create reachable --env prod");
 	const add = trust("reachable", `--ca-cert ${await fileOf("cluster.pem", kubernetes.ca)} --realm ${slug}`);
 	const added = async () => (await as({ SVC_TOKEN: ada.token })).run(add.split(" "));
-	assert.match((await added()).stderr, /could not be fetched \(status 403\): nothing was stored .*--keys gives/);
+	assert.match((await added()).stderr, /\b403\b.*--keys\b/);
 	await answerDiscovery();
 	// A server that starts has asked nobody yet.
 	await server.restart({ SVC_TRUSTS_PRIVATE_ISSUERS: "" });
-	assert.match((await added()).stderr, /at a private address: .*trusts.private_issuers/);
+	assert.match((await added()).stderr, /\btrusts\.private_issuers\b/);
 	await server.restart({ SVC_TRUSTS_PRIVATE_ISSUERS: "127.0.0.1" });
 	const { code, stderr } = await added();
 	assert.equal(code, 0, stderr);
