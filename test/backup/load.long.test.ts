@@ -94,7 +94,7 @@ test("a full disk ends a backup with one clear error, and the server goes on", {
 	const { admin: owner } = keeper.owner;
 	const answer = await keeper.api.post("/backups", undefined, { token: owner.token });
 	refused(answer, 503, "unhealthy");
-	assert.match(answer.text, /no backup was made: its disk is full; free space, or set backup\.directory/);
+	assert.match(answer.text, /\bfull\b.*\bbackup\.directory\b/);
 	assert.equal(ok(await getSecret(keeper.api, keeper.owner, KEPT_KEY)).value, KEPT_VALUE);
 	ok(await keeper.api.get("/health"));
 	assert.deepEqual(readdirSync(join(`/proc/${keeper.run.pid}/root`, folder)), []);

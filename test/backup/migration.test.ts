@@ -52,7 +52,7 @@ const adopt = (data: string, ...options: string[]) => runLocal(data, ["adopt", "
 
 /** Refuses a start over the schema of before, and adopts it. */
 async function refusedThenAdopted(data: string, ...options: string[]): Promise<void> {
-	assertRefusal(await refusedStart({ data }), /is from before its rows authenticated themselves.*`svc adopt/);
+	assertRefusal(await refusedStart({ data }), /\bfrom before\b.*`svc adopt/);
 	const { code, stderr } = await adopt(data, ...options);
 	assert.equal(code, 0, stderr);
 }
@@ -89,7 +89,7 @@ test("what was adopted is adopted a second time only when that is asked for", as
 	await server.stop();
 	const { code, stderr } = await adopt(server.data);
 	assert.equal(code, 1);
-	assert.match(stderr, /believed this database before: --again/);
+	assert.match(stderr, /--again\b/);
 	await server.restart();
 });
 
@@ -100,7 +100,7 @@ test("the backup of an older schema can be restored, and adopted again", async (
 	const { code, stderr } = await runLocal(data, ["restore", join(data, "backups", name), "--replace", "--yes"]);
 	assert.equal(code, 0, stderr);
 	const once = await adopt(data);
-	assert.match(once.stderr, /believed this database before: --again/);
+	assert.match(once.stderr, /--again\b/);
 	await refusedThenAdopted(data, "--again");
 	await server.restart();
 	const { body } = await api(server).get<{ status: string }>("/health");
@@ -112,15 +112,15 @@ test("a database from before in the place of one that a server believed is adopt
 	const data = copyOf("exchanged");
 	writeFileSync(join(data, "adopted"), "");
 	assertRefusal(await refusedStart({ data }), /`svc adopt --again`/);
-	assert.match((await adopt(data)).stderr, /believed this database before: --again/);
+	assert.match((await adopt(data)).stderr, /--again\b/);
 });
 
 test("when the backup cannot be made nothing is adopted: the refusal says what to do", async () => {
 	const data = copyOf("blocked");
 	writeFileSync(join(data, "backups"), "a file in the way");
-	assert.match((await adopt(data)).stderr, /the backup of the database failed.*backup\.directory/);
+	assert.match((await adopt(data)).stderr, /\bbackup\.directory\b/);
 	rmSync(join(data, "backups"));
 	rmSync(join(data, "master.key"));
-	assert.match((await adopt(data)).stderr, /needs the master key with fingerprint [0-9a-f]{16}, but there is none/);
+	assert.match((await adopt(data)).stderr, /\bmaster key\b.* [0-9a-f]{16}\b/);
 	assertRefusal(await refusedStart({ data }), /`svc adopt`/);
 });

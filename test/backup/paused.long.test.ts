@@ -95,9 +95,8 @@ test("svc lease list says below that they rest, and svc lease resume ends it", o
 	const cli = await createCli(world.server, { ...world.admin, token });
 	ends.defer(cli.close);
 	const list = () => cli.run(["lease", "list", "--realm", world.slug]);
-	assert.match((await list()).stderr, /no credential is made or ended by itself until `svc lease resume`/);
-	const { code, stdout } = await cli.run(["lease", "resume"]);
-	assert.deepEqual([code, stdout], [0, "leases resumed\n"]);
+	assert.match((await list()).stderr, /`svc lease resume`/);
+	assert.equal((await cli.run(["lease", "resume"])).code, 0);
 	assert.equal((await list()).stderr, "");
 });
 

@@ -56,5 +56,5 @@ test("a script that cannot be run ends the build", async () => {
 	const file = join(folder, "broken.cjs");
 	writeFileSync(file, '(function () { throw new Error("broken here"); })');
 	const bundle = { main: "", assets: { "packages/svc/src/client.ts": file }, scripts: ["packages/svc/src/client.ts"] };
-	await assert.rejects(compileScripts({ ...bundle, packages: [] }, folder), /failed with status 1: .*broken here/s);
+	await assert.rejects(compileScripts({ ...bundle, packages: [] }, folder), /\bstatus 1\b.*broken here/s);
 });

@@ -93,7 +93,7 @@ test("an engine of ours opens only what it is allowed to", options, async () => 
 	const held = await root.run(["plugin", "containerorch"], { ...env, NODE_OPTIONS: "--permission --allow-net" }, ping);
 	assert.match(held.stderr, /ERR_ACCESS_DENIED/);
 	const free = await root.run(["plugin", "containerorch"], env, ping);
-	assert.match(free.stderr, /current-context is missing/);
+	assert.match(free.stderr, /\bcurrent-context\b/);
 });
 
 test("an engine of ours writes nothing but answers under the server's flags", options, async () => {
@@ -117,7 +117,7 @@ test("no argument makes it load code, and the server does not start where the en
 	assert.match(stdout, /^[\d.]+\n$/);
 	const { code, stderr } = await root.run(["server"], { NODE_OPTIONS: "--no-warnings" });
 	assert.equal(code, 78);
-	assert.match(stderr, /^svc: NODE_OPTIONS is set/);
+	assert.match(stderr, /^svc: NODE_OPTIONS\b/);
 });
 
 test("its libraries lie in a private folder of the user, under their hashes", options, () => {
@@ -130,7 +130,7 @@ test("its libraries lie in a private folder of the user, under their hashes", op
 test("as a service it keeps its libraries in the folder that systemd made for it", options, async () => {
 	mkdirSync(join(root.folder, "cache"), { mode: 0o755 });
 	const { stderr } = await root.run(["server"], { CACHE_DIRECTORY: "/cache:/cache/more", SVC_DATA_DIR: "/data" });
-	assert.match(stderr, /another svc server is using/);
+	assert.match(stderr, /\banother svc server\b/);
 	const folder = join(root.folder, "cache/native");
 	assert.deepEqual([statSync(folder).mode & 0o777, readdirSync(folder).length], [0o700, 1]);
 });
@@ -141,7 +141,7 @@ test("it takes no library from a folder that others can write to", options, asyn
 	chmodSync(folder, 0o777);
 	const { code, stderr } = await root.run(["server"], { XDG_CACHE_HOME: "/shared" });
 	assert.deepEqual([code, readdirSync(folder)], [73, []]);
-	assert.match(stderr, /^svc: \/shared\/svc is not a folder that only this user can access: .*XDG_CACHE_HOME/);
+	assert.match(stderr, /^svc: \/shared\/svc .*\bXDG_CACHE_HOME\b/);
 });
 
 test("where nothing can be started from, it says so", options, () => {
@@ -150,10 +150,7 @@ test("where nothing can be started from, it says so", options, () => {
 	const args = ["--user", "--map-root-user", "--mount", "/bin/sh", "-c", script, root.folder];
 	const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", XDG_CACHE_HOME: "/noexec", SVC_DATA_DIR: "/other" };
 	const { status, stderr } = spawnSync("unshare", args, { env, encoding: "utf8", timeout: 300_000 });
-	assert.match(
-		stderr,
-		/^svc: \/noexec\/svc is on a file system that does not allow programs to start \(noexec\): set XDG_CACHE_HOME /,
-	);
+	assert.match(stderr, /^svc: \/noexec\/svc .*\(noexec\).*\bXDG_CACHE_HOME\b/);
 	assert.equal(status, 73);
 });
 
