@@ -39,15 +39,14 @@ function query(sql: string): (file: string) => void {
 test("a reference to nothing is found by --deep", async () => {
 	await secret(world.client, world.admin, world.slug, "KEY", "value");
 	const orphan = query("DELETE FROM secret");
-	assert.match((await examineAfter(orphan, "database", true)).join(), /^failed the database is damaged/);
-	assert.deepEqual(await examineAfter(() => undefined, "database", false), ["ok every page is sound"]);
+	assert.match((await examineAfter(orphan, "database", true)).join(), /^failed .*\bdamaged\b/);
+	assert.match((await examineAfter(() => undefined, "database", false)).join("\n"), /^ok .*$/);
 });
 
 test("a row that was taken away is found, until the database is adopted", async () => {
-	const told = ["failed another program altered the database: the sum of content rows"];
-	assert.deepEqual(await examineAfter(() => undefined, "rows", false), told);
+	assert.match((await examineAfter(() => undefined, "rows", false)).join("\n"), /^failed .*\bcontent rows$/);
 	const adopt = async () => assert.equal((await runLocal(world.server.data, ["adopt", "--again", "--yes"])).code, 0);
-	assert.deepEqual(await examineAfter(adopt, "rows", false), ["ok every row is as the server left it"]);
+	assert.match((await examineAfter(adopt, "rows", false)).join("\n"), /^ok .*$/);
 });
 
 test("a value that does not open is named by --deep", async () => {
@@ -55,14 +54,14 @@ test("a value that does not open is named by --deep", async () => {
 	await secret(client, admin, slug, "SPOILT", "value");
 	const id = "(SELECT id FROM secret WHERE key = 'SPOILT')";
 	const spoil = query(`UPDATE secret_version SET value = CAST(value || x'00' AS BLOB) WHERE secret_id = ${id}`);
-	const told = [`failed secret ${slug}/dev SPOILT version 1 does not open`];
-	assert.deepEqual(await examineAfter(spoil, "sealed", true), told);
-	assert.deepEqual(await examineAfter(() => undefined, "rows", false), ["ok every row is as the server left it"]);
+	const told = new RegExp(`^failed .*${slug}/dev SPOILT version 1\\b.*$`);
+	assert.match((await examineAfter(spoil, "sealed", true)).join("\n"), told);
+	assert.match((await examineAfter(() => undefined, "rows", false)).join("\n"), /^ok .*$/);
 });
 
 test("an event that was changed is found", async () => {
 	const change = query("UPDATE audit_event SET data = data || ' ' WHERE seq = 2");
-	assert.deepEqual(await examineAfter(change, "audit", false), ["failed the log was altered at event 2"]);
+	assert.match((await examineAfter(change, "audit", false)).join("\n"), /^failed .*\bevent 2$/);
 });
 
 test("a page that was overwritten is found without --deep", async () => {
@@ -75,5 +74,5 @@ test("a page that was overwritten is found without --deep", async () => {
 		writeSync(handle, Buffer.alloc(100, 0xff), 0, 100, (Number(found?.rootpage) - 1) * page_size);
 		closeSync(handle);
 	};
-	assert.match((await examineAfter(spoil, "database", false)).join(), /^failed the database is damaged/);
+	assert.match((await examineAfter(spoil, "database", false)).join(), /^failed .*\bdamaged\b/);
 });

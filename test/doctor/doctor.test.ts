@@ -52,6 +52,8 @@ async function examine(query = ""): Promise<Check[]> {
 
 const of = (checks: readonly Check[], name: string) => checks.filter((check) => check.name === name);
 const found = (checks: readonly Check[]) => checks.map(({ status, message }) => `${status} ${message}`);
+/** Returns the status and what each check is about, which is before the colon. */
+const named = (checks: readonly Check[]) => found(checks).map((line) => line.split(":")[0]);
 
 test("a new server has nothing that failed, and is told to make a backup and to keep its key elsewhere", async () => {
 	for (const query of ["", "?deep=false", "?deep=true"]) {
@@ -83,14 +85,14 @@ test("a new server has nothing that failed, and is told to make a backup and to 
 test("a backup is found", async () => {
 	const { client, admin } = world;
 	ok(await client.post("/backups", {}, { token: admin.token }), 201);
-	assert.match(found(of(await examine(), "backup")).join(), /^ok the newest backup was made at \d{4}-/);
+	assert.match(found(of(await examine(), "backup")).join(), /^ok .* \d{4}-/);
 });
 
 test("svc doctor shows a line for each check and what to do below, adds what only it can see, and ends with 0", async () => {
 	const { code, stdout, stderr } = await cli.run(["doctor"]);
 	assert.deepEqual([code, stderr], [0, ""]);
-	assert.match(stdout, /^ok +clock +the clock runs steadily$/m);
-	assert.match(stdout, /^warning +master_key +it is stored with the data.*\n +hint: provide it/m);
+	assert.match(stdout, /^ok +clock +\S/m);
+	assert.match(stdout, /^warning +master_key +\S.*\n +hint: \S/m);
 	for (const name of ["connection", "client clock", "client version", "session file"])
 		assert.match(stdout, new RegExp(`^ok +${name} {2}`, "m"));
 	const { checks } = JSON.parse((await cli.run(["doctor", "--json", "--deep"])).stdout) as { checks: Check[] };
@@ -109,21 +111,16 @@ test("each right that the store's user lacks is named, with the command that giv
 	const fields = { address: redis.address, username: "few", password: PASSWORD, acl_save: true };
 	ok(await world.configure("keyvalue", fields));
 	const checks = of(await examine(), "keyvalue");
-	assert.deepEqual(found(checks), [
-		"failed ACL DELUSER: the user lacks this privilege: no credential can be revoked",
-		"warning CLIENT KILL: the user lacks this privilege: the outcome of a create without an answer stays unknown for minutes",
-		"failed ACL SAVE: the user lacks this privilege: no credential can be revoked",
-	]);
+	assert.deepEqual(named(checks), ["failed ACL DELUSER", "warning CLIENT KILL", "failed ACL SAVE"]);
 	assert.equal(checks[0]?.hint, "on the store: ACL SETUSER few +acl|deluser");
 	assert.ok(!JSON.stringify(checks).includes(PASSWORD));
 	const { code, stdout, stderr } = await cli.run(["doctor"]);
-	assert.deepEqual([code, stderr], [1, "svc: 2 checks failed\n"]);
+	assert.equal(code, 1);
+	assert.match(stderr, /^svc: 2 checks\b/);
 	assert.match(stdout, /^failed +keyvalue +ACL DELUSER: .*\n +hint: on the store: ACL SETUSER few \+acl\|deluser$/m);
 	// Following the hints is enough.
 	for (const { hint } of checks) await redis.admin(...hint.replace("on the store: ", "").split(" "));
-	assert.deepEqual(found(of(await examine(), "keyvalue")), [
-		"ok it works, and has all 8 privileges that it needs at its target",
-	]);
+	assert.match(found(of(await examine(), "keyvalue")).join("\n"), /^ok .*\b8 privileges\b.*$/);
 	assert.deepEqual(await redis.users(), before, "looking made nobody");
 });
 
@@ -131,18 +128,13 @@ test("users that a restart of the store would bring back are a warning", { skip:
 	const redis: Redis = await startRedis({ aclfile: true });
 	t.after(() => redis.stop());
 	ok(await world.configure("keyvalue", { address: redis.address, password: redis.password }));
-	assert.match(
-		found(of(await examine(), "keyvalue")).join(),
-		/^warning aclfile: the store reads its users from a file/,
-	);
+	assert.match(found(of(await examine(), "keyvalue")).join(), /^warning aclfile\b/);
 });
 
 test("a target that is away is one failed check, and the others are looked at", async () => {
 	ok(await world.configure("keyvalue", { address: "127.0.0.1:1", password: PASSWORD }));
 	const checks = await examine();
-	assert.deepEqual(found(of(checks, "keyvalue")), [
-		"failed ping failed: the key-value store does not answer (ECONNREFUSED)",
-	]);
+	assert.match(found(of(checks, "keyvalue")).join("\n"), /^failed ping failed: .*\(ECONNREFUSED\)$/);
 	assert.ok(checks.length > USUAL.length);
 	assert.ok(!JSON.stringify(checks).includes(PASSWORD));
 });
@@ -164,13 +156,10 @@ test("what the document database's user lacks is named, for each database", {
 	const allowed_databases = ["shop"];
 	ok(await world.configure("documentdb", { connection_uri, database: "app", allowed_databases }));
 	const checks = of(await examine(), "documentdb");
-	assert.deepEqual(found(checks), [
-		"failed grantRole on app: the user lacks this privilege: no credential can be made for it",
-		"failed grantRole on shop: the user lacks this privilege: no credential can be made for it",
-	]);
+	assert.deepEqual(named(checks), ["failed grantRole on app", "failed grantRole on shop"]);
 	assert.ok(!JSON.stringify(checks).includes(PASSWORD));
 	ok(await world.configure("documentdb", { connection_uri: mongo.uri, database: "app", allowed_databases }));
-	assert.match(found(of(await examine(), "documentdb")).join(), /^ok it works, and has all 5 privileges/);
+	assert.match(found(of(await examine(), "documentdb")).join(), /^ok .*\b5 privileges\b/);
 });
 
 test("missing permissions of the orchestrator's account are named", async (t) => {
@@ -180,9 +169,7 @@ test("missing permissions of the orchestrator's account are named", async (t) =>
 	const fields = { api_server: fake.url, bearer_token: fake.token, ca_cert: fake.ca, allowed_namespaces: ["apps"] };
 	ok(await world.configure("containerorch", fields));
 	const checks = of(await examine(), "containerorch");
-	assert.deepEqual(found(checks), [
-		"failed create rolebindings in apps: the account lacks this permission: no credential can be made",
-	]);
+	assert.deepEqual(named(checks), ["failed create rolebindings in apps"]);
 	assert.match(checks[0]?.hint ?? "", /manifest\.yaml/);
 	assert.ok(!JSON.stringify(checks).includes(fake.token));
 });
