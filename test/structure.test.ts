@@ -68,10 +68,13 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		{ from: /^tokens\//, may: /^(tokens\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^machines\//, may: /^(machines\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
-		{ from: /^accounts\//, may: /^(accounts\/|policy\/|crypto\/|invitations\/use\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
-			from: /^(resets|invitations)\//,
-			may: /^(resets|invitations|policy|crypto)\/|^accounts\/(owner|throttle|password-queue)\.ts$|^http\/route\.ts$|\/model\.ts$/,
+			from: /^accounts\//,
+			may: /^(accounts\/|policy\/|crypto\/|(factors|invitations)\/use\.ts$|http\/route\.ts$)|\/model\.ts$/,
+		},
+		{
+			from: /^(resets|invitations|factors)\//,
+			may: /^(resets|invitations|factors|policy|crypto)\/|^accounts\/(owner|throttle|password-queue)\.ts$|^http\/route\.ts$|\/model\.ts$/,
 		},
 		{ from: /^audit\//, may: /^(audit\/|policy\/|crypto\/keyring\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
@@ -109,7 +112,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		// The pages call the nouns' rules, as their routes do. Only the program's own constants are markup.
 		{
 			from: /^console\//,
-			may: /^console\/|^http\/(pages|authenticate|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^engines\/(config\/(config|fields)|host\/(catalog|model))\.ts$|^(accounts|audit|backups|doctor|engines|health|invitations|keys|leases|machines|policy|realms|resets|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
+			may: /^console\/|^http\/(pages|authenticate|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^engines\/(config\/(config|fields)|host\/(catalog|model))\.ts$|^(accounts|audit|backups|doctor|engines|factors|health|invitations|keys|leases|machines|policy|realms|resets|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
 		},
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
@@ -152,6 +155,7 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^openid-client$/, only: /^packages\/server\/src\/sso\/oidc\// },
 	{ package: /^ldapjs$/, only: /^packages\/server\/src\/sso\/ldap\/(directory|filter)\.ts$/ },
 	{ package: /^oidc-provider$/, only: /^test\// },
+	{ package: /^otpauth$/, only: /^packages\/server\/src\/factors\/totp\.ts$|^plugins\/totp\// },
 	{ package: /^@svc\/plugin-/, only: /^(packages\/svc|packages\/plugin-sdk|plugins)\/|^test\// },
 	{ package: /^@svc\/server/, only: /^packages\/svc\// },
 	{ package: /^@svc\/x509/, only: /^(packages\/server|plugins\/pki)\// },

@@ -65,6 +65,25 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		return { path: `${V1}/auth/reset`, body: { email: target.email, code, new_password: target.password } };
 	},
 
+	"POST /api/v1/auth/factors": () => ({
+		path: `${V1}/auth/factors`,
+		body: { type: "totp", current_password: PASSWORD },
+	}),
+	"POST /api/v1/auth/factors/{id}/confirm": () => ({
+		path: `${V1}/auth/factors/${crypto.randomUUID()}/confirm`,
+		body: { code: "000000" },
+	}),
+	"POST /api/v1/auth/recovery-codes": () => ({
+		path: `${V1}/auth/recovery-codes`,
+		body: { current_password: PASSWORD },
+	}),
+	"DELETE /api/v1/auth/factors/{id}": async ({ api, people }, { person }) => {
+		const { token, password } = person ?? people.owner;
+		const body = { type: "totp", current_password: password };
+		const { id } = ok(await api.post<{ id: string }>("/auth/factors", body, { token }), 201);
+		return { path: `${V1}/auth/factors/${id}`, body: { current_password: password } };
+	},
+
 	"POST /api/v1/users/{id}/reset": ({ target }) => ({ path: `${V1}/users/${target.id}/reset` }),
 	"POST /api/v1/users/{id}/disable": ({ target }) => ({ path: `${V1}/users/${target.id}/disable` }),
 	"POST /api/v1/users/{id}/enable": ({ target }) => ({ path: `${V1}/users/${target.id}/enable` }),

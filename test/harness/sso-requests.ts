@@ -45,7 +45,7 @@ export const SSO_REQUESTS: Readonly<Record<string, (world: World) => PreparedReq
 	"POST /api/v1/auth/providers/{name}/test": async (world) => ({ path: `${await fresh(world)}/test` }),
 };
 
-/** Statuses for permitted callers where success would take an identity provider: `test/sso` covers the rest of the flows. */
+/** Statuses for permitted callers where success would take an identity provider, or a second factor: `test/sso` and `test/api/factors.test.ts` cover the rest. */
 export const WITHOUT_PROVIDER: Readonly<Record<string, number>> = {
 	"GET /api/v1/auth/oidc/{provider}/login": 404,
 	"GET /api/v1/auth/oidc/{provider}/callback": 404,
@@ -57,4 +57,6 @@ export const WITHOUT_PROVIDER: Readonly<Record<string, number>> = {
 	"POST /api/v1/auth/sso/token": 401,
 	"POST /api/v1/auth/sso/link": 401,
 	"DELETE /api/v1/auth/identities/{id}": 404,
+	"POST /api/v1/auth/factors/{id}/confirm": 404,
+	"POST /api/v1/auth/recovery-codes": 409,
 };

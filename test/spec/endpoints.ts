@@ -73,6 +73,12 @@ const ROWS: readonly Row[] = [
 	// In neither document: for `svc session` and the console.
 	["GET /api/v1/auth/sessions", 200, "user", "session", "session", ["page", 32]],
 	["DELETE /api/v1/auth/sessions/{id}", 200, "user", "session", "session", FEW],
+	// In neither document: second factors. Design: §16
+	["GET /api/v1/auth/factors", 200, "user", "session", "session", FEW],
+	["POST /api/v1/auth/factors", 201, "user", "session", "session", FEW],
+	["POST /api/v1/auth/factors/{id}/confirm", 200, "user", "session", "session", FEW],
+	["POST /api/v1/auth/recovery-codes", 201, "user", "session", "session", FEW],
+	["DELETE /api/v1/auth/factors/{id}", 200, "user", "session", "session", FEW],
 	["GET /api/v1/auth/providers/{name}", 200, "instance", "read", "instance", AS_REQUEST],
 	["PUT /api/v1/auth/providers/{name}", 200, "instance", "write", "instance", AS_REQUEST],
 	["DELETE /api/v1/auth/providers/{name}", 200, "instance", "delete", "instance", FEW],

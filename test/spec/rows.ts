@@ -51,6 +51,7 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 		"–",
 	],
 	["engine_former_realm", "server", "written by a migration only", "–"],
+	["factor", "account", "3 per account, and 1 that is to be confirmed within 15 minutes", "409 `limit_reached`"],
 	["invitation", "account", "100 open ones per account, for 7 days", "409 `limit_reached`"],
 	["invitation_binding", "account", "50 open ones per realm", "409 `limit_reached`"],
 	["keyring", "account", "1 per realm, and those that the instance admin rotates", "as realms"],
@@ -72,6 +73,7 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	["meta", "server", "fixed names", "–"],
 	["migration", "server", "1 per migration", "–"],
 	["realm", "account", "`limits.realms_per_account`, 250 per account", "409 `limit_reached`"],
+	["recovery_codes", "account", "1 per account", "the earlier ones end"],
 	["reset_code", "instance admin", "1 per account, for 24 h", "the earlier one ends"],
 	["secret", "account", "1 per 256 B of `limits.realm_bytes` and realm", "409 `limit_reached`"],
 	[

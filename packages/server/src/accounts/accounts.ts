@@ -1,6 +1,5 @@
-import * as v from "valibot";
-import { type AuditStore, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
-import { hashPassword, verifyPassword } from "../crypto/password.ts";
+import { type AuditStore, eventBy } from "../audit/model.ts";
+import { hashPassword } from "../crypto/password.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
 import { normalEmail } from "../normal-text.ts";
@@ -10,10 +9,9 @@ import type { Actor } from "../policy/model.ts";
 import type { Identity, SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import type { KnownSources } from "./known-sources.ts";
-import { type Account, type AccountLimits, type AccountStore, Email, type Holdings } from "./model.ts";
+import type { Account, AccountLimits, AccountStore, Holdings } from "./model.ts";
 import { checkPassword, wrongPassword } from "./owner.ts";
 import type { PasswordQueue } from "./password-queue.ts";
-import { newSession } from "./session.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** Dependencies of the account rules. */
@@ -32,61 +30,6 @@ export interface Profile {
 	id: string;
 	email: string;
 	name: string;
-}
-
-/**
- * Signs in with a password. Unknown e-mail, disabled account and wrong password give the same answer in the same time.
- * @returns the session token and its end in Unix seconds
- * @throws AppError invalid_credentials, rate_limited, overloaded (too many at once)
- * Spec: API › Accounts and login
- */
-export function login(
-	needs: AccountNeeds,
-	visitor: Visitor,
-	input: { email: string; password: string },
-): Promise<{ token: string; expires_at: number; user: Profile }> {
-	const attempt = (failed: () => void) => tryLogin(needs, visitor, input, failed);
-	return needs.throttle.attempt(needs.passwords, input.email, visitor.ip, attempt);
-}
-
-async function tryLogin(
-	needs: AccountNeeds,
-	visitor: Visitor,
-	input: { email: string; password: string },
-	failed: () => void,
-): Promise<{ token: string; expires_at: number; user: Profile }> {
-	const account = await needs.store.accounts.byEmail(input.email);
-	const isRight = await verifyPassword(account?.password ?? undefined, input.password);
-	if (account !== undefined && isRight && account.disabled_at === null) {
-		const opened = await openSession(needs, visitor, account, "password");
-		if (opened !== undefined) return opened;
-	}
-	failed();
-	const facts = { method: "password", reason: failure(account, isRight) };
-	// The log keeps only text that looks like an e-mail: people type passwords into the wrong field.
-	const actor = account?.id ?? (v.is(Email, input.email) ? input.email : "unknown");
-	await needs.store.audit.append(visitorEvent(visitor, needs.system.now(), "auth.login.failed", actor, facts));
-	throw new AppError("invalid_credentials", "invalid email or password");
-}
-
-function failure(account: Account | undefined, isRight: boolean): string {
-	if (account === undefined) return "unknown";
-	return isRight ? "disabled" : "password";
-}
-
-/** Opens a session for an account that has just proved who it is; undefined when the account changed meanwhile. */
-async function openSession(
-	needs: AccountNeeds,
-	visitor: Visitor,
-	account: Account,
-	method: string,
-): Promise<{ token: string; expires_at: number; user: Profile } | undefined> {
-	const { id, email, name, password } = account;
-	const { token, expires_at, session } = await newSession(needs, id);
-	const event = visitorEvent(visitor, needs.system.now(), "auth.login", id, { method });
-	const known = needs.known_sources.note(email, visitor.ip);
-	if (!(await needs.store.accounts.openSession({ session, password, known }, event))) return undefined;
-	return { token, expires_at, user: { id, email, name } };
 }
 
 /** Ends the caller's session. @throws AppError unsupported_operation for API tokens. Design: §7.1, §7.2 */

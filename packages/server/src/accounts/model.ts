@@ -79,6 +79,13 @@ const givenPassword = (field: string) =>
 		normalizable(field),
 	);
 
+/** A code of a second factor as people type it, with spaces or hyphens: of an authenticator app, or a recovery code. Design: §16 */
+export const FactorCode = v.pipe(
+	RequiredText,
+	atMost(64, "code"),
+	v.transform((text) => text.replaceAll(/[\s-]/g, "").toUpperCase()),
+);
+
 /** A login's e-mail is compared in its registered form; one beyond the maximum length is simply unknown. Spec: API › Accounts and login. */
 export const Login = v.object({
 	email: v.pipe(
@@ -88,6 +95,8 @@ export const Login = v.object({
 		v.transform(normalEmail),
 	),
 	password: givenPassword("password"),
+	/** Of the second factor. Design: §16 */
+	code: v.nullish(FactorCode),
 });
 
 /** The account's password, requested once more. */
@@ -246,7 +255,7 @@ export const accountOperations = {
 	/** Makes an account an instance admin, or one no more. The last enabled one stays. */
 	setAdmin: write<(input: { user_id: string; instance_admin: boolean }, event: AuditEvent) => Standing>(),
 	/**
-	 * Opens a session and stores the source, unless the account is gone, disabled or has another password by now. Of too many
+	 * Opens a session and stores the source, unless the account is gone, disabled, or has another password or a second factor by now. Of too many
 	 * sessions the account's oldest ones end: see decide.ts.
 	 */
 	openSession: write<

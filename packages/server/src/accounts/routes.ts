@@ -4,8 +4,9 @@ import { Count, Environment, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
 import { IdentitySchema, shownIdentity } from "../sso/model.ts";
-import { type AccountNeeds, changePassword, getUser, listUsers, login, logout } from "./accounts.ts";
+import { type AccountNeeds, changePassword, getUser, listUsers, logout } from "./accounts.ts";
 import { setLimits } from "./limits.ts";
+import { login, type PasswordLoginNeeds } from "./login.ts";
 import { type Account, ChangePassword, Login, Register, SetAdmin, SetLimits } from "./model.ts";
 import { type RegistrationNeeds, register } from "./registration.ts";
 import { ownSessionRoutes } from "./session-routes.ts";
@@ -20,9 +21,9 @@ const LeftOutSchema = v.array(v.object({ realm: v.string(), role: v.string() }))
 
 /** Dependencies of these routes, beyond those of the rules. */
 export interface AccountRouteNeeds extends AccountNeeds, RegistrationNeeds {
-	store: AccountNeeds["store"] & RegistrationNeeds["store"];
+	store: AccountNeeds["store"] & RegistrationNeeds["store"] & PasswordLoginNeeds["store"];
 	system: AccountNeeds["system"];
-	keyring: AccountNeeds["keyring"] & RegistrationNeeds["keyring"];
+	keyring: AccountNeeds["keyring"] & RegistrationNeeds["keyring"] & PasswordLoginNeeds["keyring"];
 	passwords: AccountNeeds["passwords"];
 	throttle: AccountNeeds["throttle"];
 	/** Finds the owner of a bare Authorization header, for registration by the instance admin only. */
@@ -63,11 +64,11 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 		publicRoute({
 			method: "POST",
 			path: "/api/v1/auth/login",
-			summary: "Sign in with e-mail and password",
+			summary: "Sign in with e-mail and password, and a code where the account has a second factor",
 			body: Login,
 			status: 200,
 			answer: v.object({ token: v.string(), expires_at: Count, user: ProfileSchema }),
-			errors: ["invalid_credentials", "rate_limited"],
+			errors: ["invalid_credentials", "second_factor_required", "rate_limited"],
 			handle: ({ body, request_id, ip }) => login(needs, { request_id, ip }, body),
 		}),
 	];

@@ -13,6 +13,13 @@ const WINDOW_S = 15 * 60;
 /** Longest wait for one source after failures on one account. It doubles from one second. */
 const MAX_WAIT_S = 15 * 60;
 
+/**
+ * Wrong codes of a second factor without a wait, of all strangers to an account or of one known source, and the window in which they count. Then the wait
+ * doubles up to 15 minutes: about a hundred guesses a day, of which one in 3,300 days is right.
+ */
+const FREE_CODES = 10;
+const CODE_WINDOW_S = 24 * 60 * 60;
+
 /** Wait of all strangers after very many failures on one account from anywhere: long enough to slow a guesser, too short to lock anybody out. */
 const ACCOUNT_WAIT_S = 5;
 
@@ -44,6 +51,12 @@ export interface Throttle {
 		ip: string,
 		attempt: (failed: () => void) => Promise<T>,
 	): Promise<T>;
+	/**
+	 * Refuses a source that is not known, or a known one, after too many wrong codes of a second factor: whoever types these has the password.
+	 * @throws AppError rate_limited
+	 */
+	checkCodes(account: string, ip: string): Promise<void>;
+	wrongCode(account: string, ip: string): Promise<void>;
 	/** Counts a registration. @throws AppError rate_limited */
 	registration(ip: string): Promise<void>;
 	/** Refuses a source that has had too many logins of a browser or program refused. @throws AppError rate_limited */
@@ -69,6 +82,7 @@ export function createThrottle(
 	const perMinute = { registrations: tally(60), "refused logins": tally(60) };
 	const refusals = tally(60);
 	const causes = tally(WINDOW_S);
+	const codes = tally(CODE_WINDOW_S);
 
 	async function refuse(refusal: AppError, source: string): Promise<never> {
 		if (refusals.add(source) > PROMPT_REFUSALS_PER_MINUTE) await beforeRefusal();
@@ -92,6 +106,14 @@ export function createThrottle(
 				if (late !== undefined) throw late;
 				return attempt(() => fail(asker));
 			});
+		},
+		async checkCodes(account, ip) {
+			const asker = await askerOf(known, account, ip);
+			const wait_ms = codes.waitOf(codesOf(asker));
+			if (wait_ms > 0) await refuse(tooMany("wrong codes", wait_ms), asker.source);
+		},
+		async wrongCode(account, ip) {
+			countWith(codes, codesOf(await askerOf(known, account, ip)), FREE_CODES, (excess) => 2 ** excess);
 		},
 		async checkRefusals(ip) {
 			const source = sourceGroup(ip);
@@ -122,12 +144,21 @@ async function askerOf(known: Pick<KnownSources, "knows">, account: string, ip: 
 	return (await known.knows(account, source)) ? { ...asker, known: digest } : asker;
 }
 
+/** Name under which wrong codes are counted: strangers to an account share one. */
+function codesOf({ pair, account, known }: Guesser): string {
+	return known === undefined ? account : pair;
+}
+
+/** Counts one more of a name, and makes a name with too many wait. */
+function countWith(tally: Tally, name: string, free: number, wait_s: (excess: number) => number): void {
+	const excess = tally.add(name) - free;
+	if (excess >= 0) tally.block(name, Math.min(wait_s(excess), MAX_WAIT_S) * 1000);
+}
+
 /** Counts failures, and makes names with too many wait. */
 function createFailures(tally: Tally): { refusalOf(who: Guesser): AppError | undefined; fail(who: Guesser): void } {
-	const count = (name: string, free: number, wait_s: (excess: number) => number) => {
-		const excess = tally.add(name) - free;
-		if (excess >= 0) tally.block(name, Math.min(wait_s(excess), MAX_WAIT_S) * 1000);
-	};
+	const count = (name: string, free: number, wait_s: (excess: number) => number) =>
+		countWith(tally, name, free, wait_s);
 	/** Returns only the pair of the known: others' failures do not make them wait. */
 	const namesOf = ({ pair, source, account, known }: Guesser) =>
 		known === undefined ? [pair, source, account] : [pair];

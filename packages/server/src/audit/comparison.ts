@@ -20,6 +20,8 @@ export const RIGHT_KINDS = [
 	"session",
 	"limit",
 	"code",
+	"factor",
+	"recovery",
 	"invitation",
 	"key",
 	"former_realm",

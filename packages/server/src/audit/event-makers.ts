@@ -31,6 +31,10 @@ const CHECKED: ReadonlySet<string> = new Set<EventType>([
 	"auth.logout",
 	"auth.session.ended",
 	"auth.password.changed",
+	"auth.factor.created",
+	"auth.factor.confirmed",
+	"auth.factor.removed",
+	"auth.recovery_codes.created",
 	"auth.token.created",
 	"auth.token.revoked",
 	"sso.provider.set",
@@ -72,7 +76,12 @@ const CHECKED: ReadonlySet<string> = new Set<EventType>([
 ]);
 
 /** Types of events that a visitor makes, about an account that may not be there or not be open to them. */
-const BY_VISITORS: ReadonlySet<string> = new Set<EventType>(["auth.register", "auth.login", "auth.login.failed"]);
+const BY_VISITORS: ReadonlySet<string> = new Set<EventType>([
+	"auth.register",
+	"auth.login",
+	"auth.login.failed",
+	"auth.recovery_code.used",
+]);
 
 /** Milliseconds for which other events may come after the end of their maker: a request that had begun goes on. */
 const LATE_MS = 15 * 60_000;

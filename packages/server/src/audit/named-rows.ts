@@ -53,10 +53,11 @@ export class NamedRows {
 		}
 	}
 
-	/** Ends all sessions, reset codes and invitations that do not stand. */
+	/** Ends all sessions, reset codes, recovery codes and invitations that do not stand. */
 	endRestored(): void {
 		this.#forget("session/");
 		this.#forget("reset_code/");
+		this.#forget("recovery_codes/");
 		this.#forget("invitation");
 	}
 

@@ -3,6 +3,7 @@ import type { AuditEvent, AuditStore } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
 import type { EngineConfigRow } from "../engines/model.ts";
+import type { Factor } from "../factors/model.ts";
 import { read, write } from "../operation.ts";
 import type { SecretVersion } from "../secrets/model.ts";
 import type { ProviderRow } from "../sso/model.ts";
@@ -71,6 +72,7 @@ export interface SealedRows {
 	deleted_values: OfRealm<SecretVersion> & { at: number };
 	configs: OfRealm<EngineConfigRow> & { at: number };
 	payloads: { id: string; engine: string; payload: Buffer; at: number };
+	factors: Factor & { at: number };
 	providers: ProviderRow & { at: number };
 	keys: KeyRow & { at: number };
 }

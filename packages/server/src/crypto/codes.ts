@@ -3,7 +3,7 @@ import type { System } from "../system.ts";
 import type { KeySet, MacKey } from "./key-set.ts";
 
 /** Purpose of a code; one for another purpose is never right. */
-export type CodePurpose = "reset" | "invitation";
+export type CodePurpose = "reset" | "invitation" | "recovery";
 
 /** Dependencies of codes. */
 export interface CodeNeeds {
@@ -13,6 +13,25 @@ export interface CodeNeeds {
 
 /** 192 bits. Design: §15 */
 const CODE_BYTES = 24;
+
+/** Characters of a recovery code, five bits each: no i, l, o or u, which people confuse. */
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/** 50 bits: a recovery code counts only after the password, and its guesses are counted. Design: §16 */
+const RECOVERY_LENGTH = 10;
+
+/** Makes recovery codes, shown once in two groups, and the digests that are kept of them. */
+export function newRecoveryCodes({ keyring, system }: CodeNeeds, count: number): { codes: string[]; digests: Buffer } {
+	const bare = Array.from({ length: count }, () =>
+		[...system.randomBytes(RECOVERY_LENGTH)].map((byte) => ALPHABET[byte % ALPHABET.length]).join(""),
+	);
+	const key = keyring.session().active;
+	const half = RECOVERY_LENGTH / 2;
+	return {
+		codes: bare.map((code) => `${code.slice(0, half)}-${code.slice(half)}`),
+		digests: Buffer.concat(bare.map((code) => digestOf(key, "recovery", code))),
+	};
+}
 
 /** Makes a code, shown once, and the digest that is kept of it. */
 export function newCode({ keyring, system }: CodeNeeds, purpose: CodePurpose): { code: string; digest: Buffer } {

@@ -32,6 +32,7 @@ const NAMES: { [Kind in SealedKind]: (row: SealedRows[Kind]) => string } = {
 	configs: ({ engine, realm, realm_id }) =>
 		`the configuration of ${engine} for ${realm_id === "" ? "all realms" : `realm ${realm}`}`,
 	payloads: ({ id, engine }) => `the data of lease ${id} of ${engine}`,
+	factors: ({ id, type }) => `the second factor ${id} (${type})`,
 	providers: ({ name }) => `the identity provider ${name}`,
 	keys: ({ id, purpose }) => `key ${id.toString("hex")} of the keyring (${purpose})`,
 };

@@ -117,6 +117,7 @@ function fieldsOf(route: Route, part: "body" | "query"): string[] {
 /** Valid values of fields that mean something else in the body of one route. */
 const GOOD_THERE: Readonly<Record<string, object>> = {
 	"POST /api/v1/auth/tokens": { purpose: "backup" },
+	"POST /api/v1/auth/factors": { type: "totp" },
 	"PUT /api/v1/realms/{slug}/machines/{name}/trusts/{trust}": { type: "github" },
 };
 
@@ -182,7 +183,7 @@ for (const route of routes) {
 
 /** Bodies without required fields, and those that an engine or a provider defines. */
 const NOTHING_REQUIRED =
-	/\/(realms\/\{slug\}|revoke|restore|limits|identities\/\{id\}|config|generate|validate|providers\/\{name\})$/;
+	/\/(realms\/\{slug\}|revoke|restore|limits|identities\/\{id\}|factors\/\{id\}|auth\/recovery-codes|config|generate|validate|providers\/\{name\})$/;
 
 test("every field that is required is asked for by its name", () => {
 	for (const route of routes.filter(({ body, path }) => body !== undefined && !NOTHING_REQUIRED.test(path))) {

@@ -30,6 +30,8 @@ const NOUN_OF: Readonly<Record<string, string>> = {
 		"auth/password": "accounts",
 		"auth/sessions": "accounts",
 		"auth/reset": "accounts",
+		"auth/factors": "accounts",
+		"auth/recovery-codes": "accounts",
 		auth: "sso",
 	},
 };

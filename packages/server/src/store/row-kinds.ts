@@ -65,6 +65,22 @@ export const ROW_KINDS = {
 		sum: "access",
 		altered: "absent",
 	},
+	factor: {
+		key: ["id"],
+		covered: ["user_id", "type", "last_step", "created_at", "confirmed_at"],
+		free: { sealed: SEALED },
+		sum: "access",
+		// Without it the password alone would open a session.
+		altered: "refused",
+	},
+	recovery_codes: {
+		key: ["user_id"],
+		covered: ["digests", "created_at"],
+		bytes: ["digests"],
+		free: {},
+		sum: "access",
+		altered: "absent",
+	},
 	invitation: {
 		key: ["id"],
 		covered: ["email", "digest", "created_by", "expires_at"],

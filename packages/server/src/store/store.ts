@@ -3,6 +3,7 @@ import { type AuditStore, auditOperations } from "../audit/model.ts";
 import { type BackupSource, backupOperations, type Misfits } from "../backups/model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
 import { engineOperations } from "../engines/model.ts";
+import { factorOperations } from "../factors/model.ts";
 import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { leaseOperations } from "../leases/model.ts";
@@ -26,6 +27,7 @@ const OPERATIONS = {
 	audit: auditOperations,
 	backups: backupOperations,
 	engines: engineOperations,
+	factors: factorOperations,
 	health: {
 		/** Writes a row, to find out whether writing succeeds. */
 		probe: write<(at: string) => void>({ forgets: [] }),

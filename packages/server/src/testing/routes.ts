@@ -3,6 +3,7 @@ import { auditRoutes } from "../audit/routes.ts";
 import { backupRoutes } from "../backups/routes.ts";
 import { doctorRoutes } from "../doctor/routes.ts";
 import { engineRoutes } from "../engines/routes.ts";
+import { factorRoutes } from "../factors/routes.ts";
 import { healthRoutes } from "../health/routes.ts";
 import { openApiRoute } from "../http/openapi-route.ts";
 import type { Route } from "../http/route.ts";
@@ -26,6 +27,7 @@ export function allRoutes(): Route[] {
 	const routes = [
 		...healthRoutes(nothing),
 		...accountRoutes(nothing),
+		...factorRoutes(nothing),
 		...resetRoutes(nothing),
 		...invitationRoutes(nothing),
 		...ssoRoutes(nothing),

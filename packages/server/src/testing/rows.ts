@@ -3,6 +3,7 @@ import type { Account, Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { EngineConfigRow } from "../engines/model.ts";
+import type { Factor, RecoveryCodes } from "../factors/model.ts";
 import type { InvitationWithRoles } from "../invitations/model.ts";
 import type { NewLease } from "../leases/model.ts";
 import type { Machine, MachineToken } from "../machines/model.ts";
@@ -122,6 +123,26 @@ export function aResetCode(user_id: string, given: Partial<ResetCode> = {}): Res
 		expires_at: "2030-01-02T00:00:00.000Z",
 		...given,
 	};
+}
+
+/** Makes a second factor that is to be confirmed. */
+export function aFactor(user_id: string, given: Partial<Factor> = {}): Factor {
+	const sealed = Buffer.from("a box");
+	return {
+		id: newId(),
+		user_id,
+		type: "totp",
+		sealed,
+		last_step: 0,
+		created_at: MADE_AT,
+		confirmed_at: null,
+		...given,
+	};
+}
+
+/** Makes two recovery codes: their digests are 32 bytes 1 and 32 bytes 2. */
+export function recoveryCodes(user_id: string): RecoveryCodes {
+	return { user_id, digests: Buffer.concat([Buffer.alloc(32, 1), Buffer.alloc(32, 2)]), created_at: MADE_AT };
 }
 
 /** Makes an invitation of one week, without roles. */

@@ -17,6 +17,7 @@ import { doctorRoutes } from "../doctor/routes.ts";
 import { createEngineCalls, createRoleCheck } from "../engines/engines.ts";
 import { leaseLimits } from "../engines/limits.ts";
 import { engineRoutes } from "../engines/routes.ts";
+import { factorRoutes } from "../factors/routes.ts";
 import type { Build } from "../health/build.ts";
 import type { ConnectionMetricsNeeds } from "../health/connection-metrics.ts";
 import { createMetrics, type Metrics } from "../health/metrics.ts";
@@ -171,12 +172,17 @@ function wireConsole(
 
 /** Makes the routes of accounts, and of the codes with which people get in. */
 function peopleRoutes(
-	{ store, system, keyring, setup_code }: AppParts,
+	{ store, system, keyring, setup_code, address }: AppParts,
 	signing: ReturnType<typeof createSigning>,
 	identify: ReturnType<typeof createIdentify>,
 ): Route[] {
 	const needs = { store, system, keyring, ...signing };
-	return [...accountRoutes({ ...needs, setup_code, identify }), ...resetRoutes(needs), ...invitationRoutes(needs)];
+	return [
+		...accountRoutes({ ...needs, setup_code, identify }),
+		...factorRoutes({ ...needs, address }),
+		...resetRoutes(needs),
+		...invitationRoutes(needs),
+	];
 }
 
 /** Makes what all ways to sign in share. */

@@ -10,6 +10,8 @@ import { loadMasterKey } from "../crypto/master-key.ts";
 import type { Openers } from "../doctor/sealed.ts";
 import { createConfigSealer } from "../engines/config/sealed-config.ts";
 import { FatalError } from "../errors.ts";
+import type { Factor } from "../factors/model.ts";
+import { openFactor } from "../factors/use.ts";
 import { VERSION } from "../health/build.ts";
 import type { SecretVersion } from "../secrets/model.ts";
 import { openStored } from "../secrets/value.ts";
@@ -79,6 +81,7 @@ export function createOpeners(keyring: Keyring, system: System) {
 			openStored({ keyring }, { ...row, pre_encrypted: Boolean(row.pre_encrypted) }),
 		configs: sealer.open,
 		payloads: ({ id, payload }: Samples["lease_payloads"][number]) => sealer.openPayload(id, payload),
+		factors: (row: Factor) => openFactor({ keyring }, row),
 		providers: (row: ProviderRow) => openProvider({ keyring }, row),
 		keys(row: KeyRow) {
 			if (!keyring.holds(row)) throw new Error("the key cannot be opened");

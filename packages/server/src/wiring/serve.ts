@@ -7,6 +7,7 @@ import { type Config, isLoopback } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { findNextMasterKey, loadMasterKey, type MasterKey } from "../crypto/master-key.ts";
 import type { BuiltInEngine } from "../engines/host/catalog.ts";
+import { startOfPending } from "../factors/model.ts";
 import { type AlterationWatch, createAlterationWatch } from "../health/alteration.ts";
 import { readBuild, VERSION } from "../health/build.ts";
 import { loadTls, type ServerTls } from "../http/certificate.ts";
@@ -178,6 +179,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 		await needs.store.accounts.dropKnownSources(endOfKnown(needs.system.now()));
 		await needs.store.resets.drop(now);
 		await needs.store.invitations.drop(now);
+		await needs.store.factors.dropPending(startOfPending(needs.system.now()));
 		await needs.store.sso.forgetUsed(now);
 		await needs.store.trusts.forgetUsed(now);
 		await forgetExpiredTokens(needs);

@@ -1,4 +1,4 @@
-import { login } from "../../accounts/accounts.ts";
+import { login } from "../../accounts/login.ts";
 import { type LeftOutRole, Login, Register } from "../../accounts/model.ts";
 import { type RegistrationNeeds, register } from "../../accounts/registration.ts";
 import { AppError } from "../../errors.ts";

@@ -1,4 +1,5 @@
-import { type AccountNeeds, login, logout } from "../../accounts/accounts.ts";
+import { type AccountNeeds, logout } from "../../accounts/accounts.ts";
+import { login, type PasswordLoginNeeds } from "../../accounts/login.ts";
 import { Invited, Login } from "../../accounts/model.ts";
 import type { Visitor } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
@@ -13,7 +14,7 @@ import { type Address, address, addressOf, type Html, html, targetOf } from "../
 import { type Fields, fieldOf, type Moved, type Page } from "../page.ts";
 
 /** Dependencies of signing in. */
-export type SignInNeeds = AccountNeeds & LoginNeeds & { cookies: Cookies };
+export type SignInNeeds = AccountNeeds & PasswordLoginNeeds & LoginNeeds & { cookies: Cookies };
 
 /** Shows every way to sign in. @param target the page to go on to */
 export async function signInPage(

@@ -12,6 +12,7 @@ import { copyContract } from "./copies.ts";
 import { currentAccessContract } from "./current-access.ts";
 import { deletedRealmContract } from "./deleted-realms.ts";
 import { engineContract } from "./engines.ts";
+import { factorContract } from "./factors.ts";
 import { healthContract } from "./health.ts";
 import { holdingContract } from "./holdings.ts";
 import { invitationContract, invitationUseContract } from "./invitations.ts";
@@ -49,6 +50,7 @@ const PROMISES = {
 	"current access": currentAccessContract,
 	"deleted realms": deletedRealmContract,
 	engines: engineContract,
+	factors: factorContract,
 	health: healthContract,
 	holdings: holdingContract,
 	invitations: invitationContract,

@@ -9,6 +9,7 @@ import type { ReadTransaction } from "./read-transaction.ts";
 import type { ReadWorker } from "./read-worker.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
+import { factorReads } from "./reads/factors.ts";
 import { invitationReads } from "./reads/invitations.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
@@ -78,6 +79,7 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		audit: { head: () => headAt(tip()) },
 		backups: restoreReads(connection),
 		engines: engineReads(db),
+		factors: factorReads(db),
 		health: { alterations: () => [...new Set([...schema(), ...altered()])] },
 		invitations: invitationReads(db),
 		keys: keyReads(db),

@@ -15,6 +15,7 @@ import { leaseLists } from "./lease-lists.ts";
 import { migrate } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
+import { factorReads } from "./reads/factors.ts";
 import { invitationReads } from "./reads/invitations.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
@@ -44,6 +45,7 @@ const QUESTIONS: Record<string, object> = {
 	audit: { ...auditLog(db), ...auditDays(db) },
 	backups: restoreReads(db),
 	engines: engineReads(reader),
+	factors: factorReads(reader),
 	invitations: invitationReads(reader),
 	keys: keyReads(reader),
 	leases: { ...leaseReads(reader), ...leaseLists(db) },

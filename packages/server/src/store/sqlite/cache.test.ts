@@ -161,6 +161,7 @@ const KEEPS_ACCESS = new Set([
 	...["make", "remove", "drop"].map((verb) => `invitations.${verb}`), // grant nothing until used by an account that nobody has asked for
 	"resets.make", // grants nothing until it is used
 	"resets.drop",
+	...["add", "renewCodes", "dropPending"].map((verb) => `factors.${verb}`), // nobody is let in or out by them
 	"sso.consume",
 	"sso.forgetUsed",
 	"trusts.give", // a token that nobody has asked for yet

@@ -15,6 +15,7 @@ import { MACHINES } from "./migrations/0017-machines.ts";
 import { TRUSTS } from "./migrations/0018-trusts.ts";
 import { DELETED_REALMS } from "./migrations/0019-deleted-realms.ts";
 import { AUDIT_KEY_SETS } from "./migrations/0020-audit-key-sets.ts";
+import { FACTORS } from "./migrations/0021-factors.ts";
 import { INVITATIONS } from "./migrations/0022-invitations.ts";
 import { AUDIT_DAYS } from "./migrations/0023-audit-days.ts";
 
@@ -274,6 +275,7 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	TRUSTS,
 	DELETED_REALMS,
 	AUDIT_KEY_SETS,
+	FACTORS,
 	INVITATIONS,
 	AUDIT_DAYS,
 ];

@@ -10,6 +10,7 @@ import { leaseLists } from "./lease-lists.ts";
 import { migrate } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
+import { factorReads } from "./reads/factors.ts";
 import { invitationReads } from "./reads/invitations.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
@@ -58,6 +59,7 @@ const leases = leaseReads(reader);
 const machines = machineReads(reader);
 const policy = policyReads(reader);
 const realms = realmReads(reader);
+const factors = factorReads(reader);
 const resets = resetReads(reader);
 const secrets = secretReads(reader, db);
 const tokens = tokenReads(reader);
@@ -131,6 +133,8 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 		/realm_deleted_by_slug \(slug=\? AND deleted_at>\?\)/,
 	],
 	"realms.deletedBefore": [() => realms.deletedBefore(MADE_AT), /realm_deleted \(deleted_at>\? AND deleted_at<\?\)/],
+	"factors.ofUser": [() => factors.ofUser("a"), /factor USING INDEX factor_by_user \(user_id=\?\)/],
+	"factors.recoveryCodes": [() => factors.recoveryCodes("a"), /recovery_codes USING PRIMARY KEY \(user_id=\?\)/],
 	"resets.ofUser": [() => resets.ofUser("a", MADE_AT), /reset_code USING PRIMARY KEY \(user_id=\?\)/],
 	"secrets.get": [() => secrets.get("r", "dev", "k"), /\(secret_id=\?.*\(realm_id=\? AND environment=\? AND key=\?\)/],
 	"secrets.version": [() => secrets.version("r", "dev", "k", 1), /\(secret_id=\? AND version=\?\).*AND key=\?\)/],

@@ -13,8 +13,8 @@ const DRAFT = "svc.db.restoring";
 /** Its name from the instant at which it takes effect, with the time at the end. */
 const ADOPTED = /^svc\.db\.restored-(\w+)$/;
 
-/** Finds a row in a database of today, none in a backup from before it had reset codes. */
-const HAS_CODES = "SELECT 1 FROM sqlite_schema WHERE name = 'reset_code'";
+/** Tables of what ends with a restore. A backup from before it had codes lacks some of them. */
+const ENDED = ["session", "reset_code", "invitation", "recovery_codes"] as const;
 
 /** Suffixes of a database's files; the database itself is last, so that it is moved last. */
 const PARTS = ["-journal", "-wal", "-shm", ""];
@@ -31,7 +31,7 @@ export function hasDatabase(directory: string): boolean {
 
 /**
  * Marks a database as restored: the next start reports it, and leases pause until somebody has checked them. Sessions end, because one that ended
- * after the backup would be alive again, and so do reset codes and invitations, because one that was used would work again.
+ * after the backup would be alive again, and so do reset codes, invitations and recovery codes, because one that was used would work again.
  * @param keys of its rows, the active one first; none for a backup from before its rows authenticated themselves
  */
 export function markRestored(file: string, restore: Restore, keys: readonly RowKey[]): void {
@@ -43,14 +43,14 @@ export function markRestored(file: string, restore: Restore, keys: readonly RowK
 		const set = db.prepare(
 			"INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 		);
+		const has = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?");
 		const macs = createRowMacs(keys, system.randomBytes);
 		const keeper = keys.length === 0 ? undefined : continueTip(db, openChain(db), () => macs);
 		db.transaction(() => {
 			set.run("restore_epoch", String(restore.epoch));
 			set.run("restore_to_tell", JSON.stringify(restore));
 			set.run("leases_paused", restore.restored_at);
-			db.exec("DELETE FROM session");
-			if (db.prepare(HAS_CODES).get() !== undefined) db.exec("DELETE FROM reset_code; DELETE FROM invitation");
+			for (const table of ENDED) if (has.get(table) !== undefined) db.exec(`DELETE FROM ${table}`);
 			keeper?.seal();
 		})();
 	} finally {

@@ -24,6 +24,8 @@ const SHOWN: Partial<Record<RowTable, Shown>> = {
 	account_limit: { kind: "limit", id: "user_id", name: EMAIL },
 	session: { kind: "session", id: "jti", name: EMAIL },
 	reset_code: { kind: "code", id: "user_id", name: EMAIL },
+	factor: { kind: "factor", id: "id", name: EMAIL },
+	recovery_codes: { kind: "recovery", id: "user_id", name: EMAIL },
 	invitation: { kind: "invitation", id: "id", name: "email" },
 	invitation_binding: {
 		kind: "invitation",

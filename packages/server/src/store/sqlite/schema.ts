@@ -1,5 +1,6 @@
 import type { KeyPurpose } from "../../crypto/keyring-model.ts";
 import type { EngineConfigRow } from "../../engines/model.ts";
+import type { Factor } from "../../factors/model.ts";
 import type { LeaseState, RevokeReason } from "../../leases/model.ts";
 import type { Environment } from "../../messages.ts";
 import type { Role } from "../../policy/model.ts";
@@ -88,6 +89,22 @@ export const invitationBinding = sqliteTable(believed("invitation_binding"), {
 	invitation_id: text().notNull(),
 	realm_id: text().notNull(),
 	role: text().$type<Role>().notNull(),
+});
+
+export const factor = sqliteTable(believed("factor"), {
+	id: text().primaryKey(),
+	user_id: text().notNull(),
+	type: text().$type<Factor["type"]>().notNull(),
+	sealed: blob({ mode: "buffer" }).notNull(),
+	last_step: integer().notNull(),
+	created_at: text().notNull(),
+	confirmed_at: text(),
+});
+
+export const recoveryCodes = sqliteTable(believed("recovery_codes"), {
+	user_id: text().primaryKey(),
+	digests: blob({ mode: "buffer" }).notNull(),
+	created_at: text().notNull(),
 });
 
 export const apiToken = sqliteTable(believed("api_token"), {

@@ -18,6 +18,7 @@ const ROWS: Readonly<Record<SealedKind, string>> = {
 		"SELECT c.rowid AS at, c.*, coalesce(r.slug, c.realm_id) AS realm FROM engine_config AS c LEFT JOIN realm AS r ON r.id = c.realm_id " +
 		"WHERE c.rowid > ? ORDER BY c.rowid",
 	payloads: "SELECT rowid AS at, id, engine, payload FROM lease WHERE rowid > ? AND payload IS NOT NULL ORDER BY rowid",
+	factors: "SELECT rowid AS at, * FROM factor WHERE rowid > ? ORDER BY rowid",
 	// These are few, and have no number: they are one page.
 	providers: "SELECT 1 AS at, * FROM sso_provider WHERE 1 > ? ORDER BY name",
 	keys: "SELECT 1 AS at, * FROM keyring WHERE 1 > ? ORDER BY id",

@@ -5,6 +5,7 @@ import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
 import { hadAccounts } from "../had-accounts.ts";
 import { believed } from "../row-guard.ts";
+import { HAS_FACTOR } from "./factors.ts";
 import { EMAIL_TAKEN, END_INVITATIONS, invitationUse } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { DELETE_RESET_CODE, OTHER_ADMINS } from "./resets.ts";
@@ -23,6 +24,7 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 	const unchanged = db
 		.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL AND password IS ?`)
 		.pluck();
+	const hasFactor = db.prepare(HAS_FACTOR).pluck();
 	const open = sessionOpening(db);
 	const close = db.prepare("DELETE FROM session WHERE jti = ?");
 	const closeOthers = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
@@ -48,6 +50,7 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 		}),
 		openSession({ session, password, known }, event) {
 			if (unchanged.get(session.user_id, password) === undefined) return false;
+			if (hasFactor.get(session.user_id) !== undefined) return false;
 			const ended = open(session);
 			if (known !== undefined) sources.note(session.user_id, known);
 			append(event, ended);

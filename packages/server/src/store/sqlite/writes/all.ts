@@ -4,6 +4,7 @@ import type { Implementations } from "../../store.ts";
 import { accountWrites } from "./accounts.ts";
 import { auditWrites } from "./audit.ts";
 import { engineWrites } from "./engines.ts";
+import { factorWrites } from "./factors.ts";
 import { invitationWrites } from "./invitations.ts";
 import { keyWrites } from "./keys.ts";
 import { leaseWrites } from "./leases.ts";
@@ -28,6 +29,7 @@ export function allWrites(db: Database, append: Append): Writes {
 		audit: auditWrites(db, append),
 		backups: restoreWrites(db, append),
 		engines: engineWrites(db, append),
+		factors: factorWrites(db, append),
 		invitations: invitationWrites(db, append),
 		keys: keyWrites(db, append),
 		leases: leaseWrites(db, append),

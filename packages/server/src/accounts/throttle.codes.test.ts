@@ -1,0 +1,61 @@
+/* Wrong codes of a second factor: whoever types them has the password already. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AppError } from "../errors.ts";
+import { createThrottle } from "./throttle.ts";
+
+const ADA = "ada@example.com";
+const HERE = "192.0.2.1";
+const ELSEWHERE = "203.0.113.9";
+
+/** A throttle whose clock the test moves; it knows the account at one source. */
+function setUp() {
+	let now = 0;
+	const knows = async (_: string, source: string) => source === HERE;
+	const throttle = createThrottle(
+		{ knows },
+		() => now,
+		async () => undefined,
+	);
+	return {
+		guess: (ip: string) => throttle.wrongCode(ADA, ip),
+		pass: (seconds: number) => {
+			now += seconds * 1000;
+		},
+		/** Seconds that a code has to wait; 0 when it is looked at. */
+		async waitOf(ip: string): Promise<number> {
+			try {
+				await throttle.checkCodes(ADA, ip);
+				return 0;
+			} catch (error) {
+				assert.ok(error instanceof AppError && error.code === "rate_limited", String(error));
+				return Number(error.headers["retry-after"]);
+			}
+		},
+	};
+}
+
+test("ten wrong codes of an account, from anywhere, make strangers wait, twice as long with each, up to 15 minutes", async () => {
+	const { guess, pass, waitOf } = setUp();
+	for (let count = 1; count < 10; count++) await guess(`198.51.100.${count}`);
+	assert.equal(await waitOf(ELSEWHERE), 0);
+	await guess("198.51.100.10");
+	assert.equal(await waitOf(ELSEWHERE), 1);
+	assert.equal(await waitOf(HERE), 0, "the owner is known here");
+	await guess("198.51.100.11");
+	assert.equal(await waitOf(ELSEWHERE), 2);
+	for (let count = 12; count < 30; count++) await guess(`198.51.100.${count}`);
+	assert.equal(await waitOf(ELSEWHERE), 900);
+	// After the wait one more guess costs as much again: no quarter of an hour has ten free ones.
+	pass(900);
+	assert.equal(await waitOf(ELSEWHERE), 0);
+	await guess(ELSEWHERE);
+	assert.equal(await waitOf(ELSEWHERE), 900);
+});
+
+test("wrong codes from a source at which the account is known are counted there alone", async () => {
+	const { guess, waitOf } = setUp();
+	for (let count = 0; count < 10; count++) await guess(HERE);
+	assert.equal(await waitOf(HERE), 1);
+	assert.equal(await waitOf(ELSEWHERE), 0);
+});

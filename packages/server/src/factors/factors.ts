@@ -1,0 +1,197 @@
+import { type OwnerNeeds, proveOwner } from "../accounts/owner.ts";
+import type { Throttle } from "../accounts/throttle.ts";
+import { eventBy, noteBy } from "../audit/model.ts";
+import { newRecoveryCodes } from "../crypto/codes.ts";
+import type { Keyring } from "../crypto/keyring.ts";
+import { AppError, LimitReached } from "../errors.ts";
+import { requireSession } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { isConfirmed, splitDigests } from "./decide.ts";
+import {
+	type Factor,
+	type FactorOwner,
+	type FactorStore,
+	MAX_FACTORS,
+	type ProofOutcome,
+	RECOVERY_CODES,
+	type RecoveryCodes,
+	startOfPending,
+} from "./model.ts";
+import { describeTotp, newTotpSecret, stepOf } from "./totp.ts";
+import { confirmedFactors, openFactor, proofOf, sealFactor } from "./use.ts";
+
+/** Dependencies of the rules about second factors. */
+export interface FactorNeeds extends OwnerNeeds {
+	store: OwnerNeeds["store"] & { factors: FactorStore };
+	system: System;
+	keyring: Pick<Keyring, "record" | "recordFor" | "session">;
+	throttle: Pick<Throttle, "attempt" | "checkCodes" | "wrongCode">;
+	/** Address at which people reach this server: an authenticator app shows its host. */
+	address(): string;
+}
+
+/** The proof that a change asks for. */
+export interface Asked {
+	current_password?: string | null | undefined;
+	code?: string | null | undefined;
+}
+
+/** Lists the account's second factors, and the number of its unused recovery codes. @throws AppError unsupported_operation. Design: §16 */
+export async function listFactors(
+	{ store }: FactorNeeds,
+	actor: Actor,
+): Promise<{ factors: Factor[]; recovery_codes_left: number }> {
+	requireSession(actor, "see the second factors of its account");
+	const codes = await store.factors.recoveryCodes(actor.user_id);
+	const factors = await store.factors.ofUser(actor.user_id);
+	return { factors, recovery_codes_left: codes === undefined ? 0 : splitDigests(codes.digests).length };
+}
+
+/**
+ * Makes the secret of a second factor, shown once. Nobody is asked for it before its first code has confirmed it, within 15 minutes.
+ * @throws AppError unsupported_operation, missing_field, wrong_password, wrong_code, conflict (no password), limit_reached, rate_limited
+ * Design: §16
+ */
+export async function addFactor(
+	needs: FactorNeeds,
+	actor: Actor,
+	{ type, ...asked }: Asked & Pick<Factor, "type">,
+): Promise<{ id: string; secret: string; url: string }> {
+	const owner = await proveFactorOwner(needs, actor, asked, "add a second factor");
+	const now = needs.system.now();
+	const secret = newTotpSecret(needs.system);
+	const named = { id: needs.system.uuid(), user_id: actor.user_id, type };
+	const sealed = await sealFactor(needs, named, secret);
+	const factor = { ...named, sealed, last_step: 0, created_at: now.toISOString(), confirmed_at: null };
+	const facts = { factor_id: factor.id, factor_type: type };
+	const outcome = await needs.store.factors.add(
+		{ factor, owner },
+		eventBy(actor, now, "auth.factor.created", undefined, facts),
+	);
+	if (outcome === "limit_reached") throw tooMany();
+	refuseProof(outcome);
+	const issuer = `svc ${new URL(needs.address()).hostname}`;
+	return { id: factor.id, ...(await describeTotp(secret, issuer, actor.email)) };
+}
+
+/**
+ * Confirms a new factor with its first code: from then on a login with the password asks for one. The account's other sessions end.
+ * @returns recovery codes, shown once; none for an account that has some
+ * @throws AppError unsupported_operation, not_found, wrong_code, rate_limited
+ * Design: §16
+ */
+export async function confirmFactor(
+	needs: FactorNeeds,
+	actor: Actor,
+	id: string,
+	code: string,
+): Promise<{ recovery_codes: string[] }> {
+	const keep = requireSession(actor, "confirm a second factor");
+	const { store, system } = needs;
+	const since = startOfPending(system.now());
+	const factor = (await store.factors.ofUser(actor.user_id)).find((one) => one.id === id);
+	if (factor === undefined || isConfirmed(factor) || factor.created_at <= since) throw notPending();
+	const step = await checkedCode(needs, actor, async () =>
+		stepOf(await openFactor(needs, factor), code, needs.system.now()),
+	);
+	const now = system.now();
+	const { codes, row } = makeCodes(needs, actor, now);
+	const facts = { factor_id: id, factor_type: factor.type };
+	const confirm = { id, user_id: actor.user_id, step, since, keep, codes: row };
+	const outcome = await store.factors.confirm(confirm, eventBy(actor, now, "auth.factor.confirmed", undefined, facts));
+	if (outcome === "unknown") throw notPending();
+	return { recovery_codes: outcome === "kept" ? [] : codes };
+}
+
+/**
+ * Removes a second factor. With the last one the recovery codes go, too.
+ * @throws AppError unsupported_operation, missing_field, wrong_password, wrong_code, conflict (no password), not_found, rate_limited
+ * Design: §16
+ */
+export async function removeFactor(needs: FactorNeeds, actor: Actor, id: string, asked: Asked): Promise<void> {
+	const owner = await proveFactorOwner(needs, actor, asked, "remove a second factor");
+	const event = eventBy(actor, needs.system.now(), "auth.factor.removed", undefined, { factor_id: id });
+	const outcome = await needs.store.factors.remove({ id, owner }, event);
+	if (outcome === "unknown")
+		throw new AppError("not_found", "second factor not found: `svc factor list` shows those of your account");
+	refuseProof(outcome);
+}
+
+/**
+ * Makes new recovery codes, shown once, in place of those before.
+ * @throws AppError unsupported_operation, missing_field, wrong_password, wrong_code, conflict (no password, or no second factor), rate_limited
+ * Design: §16
+ */
+export async function renewRecoveryCodes(
+	needs: FactorNeeds,
+	actor: Actor,
+	asked: Asked,
+): Promise<{ recovery_codes: string[] }> {
+	const owner = await proveFactorOwner(needs, actor, asked, "make recovery codes");
+	if (owner.proof === undefined)
+		throw new AppError("conflict", "the account has no second factor: add one first with `svc factor add`");
+	const now = needs.system.now();
+	const { codes, row } = makeCodes(needs, actor, now);
+	const event = eventBy(actor, now, "auth.recovery_codes.created", undefined, { count: codes.length });
+	refuseProof(await needs.store.factors.renewCodes({ owner, codes: row }, event));
+	return { recovery_codes: codes };
+}
+
+function makeCodes(needs: FactorNeeds, { user_id }: Actor, now: Date): { codes: string[]; row: RecoveryCodes } {
+	const { codes, digests } = newRecoveryCodes(needs, RECOVERY_CODES);
+	return { codes, row: { user_id, digests, created_at: now.toISOString() } };
+}
+
+/** Asks for the password, and for a code when a factor stands: neither a stolen session nor a stolen password changes who gets in. */
+async function proveFactorOwner(
+	needs: FactorNeeds,
+	actor: Actor,
+	{ current_password, code }: Asked,
+	doing: string,
+): Promise<FactorOwner> {
+	const { password } = await proveOwner(needs, actor, current_password ?? undefined, doing);
+	if (password === null)
+		throw new AppError("conflict", "the account has no password: its provider asks for a second factor");
+	const { user_id } = actor;
+	const factors = await confirmedFactors(needs, user_id);
+	if (factors.length === 0) return { user_id, password, proof: undefined };
+	if (code == null)
+		throw new AppError("missing_field", "code is required: one of your authenticator app, or a recovery code");
+	const proof = await checkedCode(needs, actor, () => proofOf(needs, user_id, factors, code));
+	return { user_id, password, proof };
+}
+
+/** Checks a typed code when its turn comes, and counts a wrong one. @throws AppError wrong_code, rate_limited */
+function checkedCode<Found>(needs: FactorNeeds, actor: Actor, find: () => Promise<Found | undefined>): Promise<Found> {
+	const { throttle, passwords, store, system } = needs;
+	return throttle.attempt(passwords, actor.email, actor.ip, async (failed) => {
+		await throttle.checkCodes(actor.email, actor.ip);
+		const found = await find();
+		if (found !== undefined) return found;
+		failed();
+		await throttle.wrongCode(actor.email, actor.ip);
+		const facts = { method: "factor", reason: "code" };
+		await store.audit.append(noteBy(actor, system.now(), "auth.login.failed", undefined, facts));
+		throw wrongCode();
+	});
+}
+
+function refuseProof(outcome: ProofOutcome): void {
+	if (outcome === "used") throw wrongCode();
+	if (outcome === "changed")
+		throw new AppError("conflict", "the account was changed meanwhile: try again with its present password and a code");
+}
+
+function wrongCode(): AppError {
+	return new AppError("wrong_code", "the code is wrong or was used already: wait for the next one of your app");
+}
+
+function notPending(): AppError {
+	return new AppError("not_found", "no second factor waits to be confirmed here: begin again with `svc factor add`");
+}
+
+function tooMany(): LimitReached {
+	const message = `this account has reached its limit of second factors (factors_per_account, ${MAX_FACTORS}): remove one first`;
+	return new LimitReached("factors_per_account", message);
+}

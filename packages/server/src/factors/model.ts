@@ -1,0 +1,113 @@
+import * as v from "valibot";
+import { CurrentPassword, FactorCode, type KnownSource, type Session } from "../accounts/model.ts";
+import type { AuditEvent } from "../audit/model.ts";
+import { errorMessage } from "../messages.ts";
+import { type Port, read, write } from "../operation.ts";
+
+/** Confirmed second factors of one account. Each one is a further chance for a guess. */
+export const MAX_FACTORS = 3;
+
+/** Recovery codes of one account. Design: §16 */
+export const RECOVERY_CODES = 10;
+
+/** Bytes of a recovery code's digest. */
+export const DIGEST_BYTES = 32;
+
+/** Milliseconds within which a new factor must be confirmed. */
+const PENDING_MS = 15 * 60 * 1000;
+
+/** Returns the instant before which a factor was made that can be confirmed no more. */
+export function startOfPending(now: Date): string {
+	return new Date(now.getTime() - PENDING_MS).toISOString();
+}
+
+/** The proof that a change of the factors asks for: the password, and a code when a factor stands. */
+const PROOF = { current_password: v.nullish(CurrentPassword), code: v.nullish(FactorCode) };
+
+/** Design: §16. */
+export const AskedAgain = v.object(PROOF);
+
+/** Design: §16. */
+export const AddFactor = v.object({
+	type: v.picklist(["totp"], errorMessage("validation_failed", "type must be totp")),
+	...PROOF,
+});
+
+/** Design: §16. */
+export const ConfirmFactor = v.object({ code: FactorCode });
+
+/** A second factor of an account. */
+export interface Factor {
+	id: string;
+	user_id: string;
+	type: "totp";
+	/** Its secret, a box of the instance's record key. */
+	sealed: Buffer;
+	/** Last step of time whose code was accepted; 0 before the first. */
+	last_step: number;
+	/** ISO 8601 UTC. */
+	created_at: string;
+	/** Null until its first code was accepted: until then it is asked of nobody. */
+	confirmed_at: string | null;
+}
+
+/** The unused recovery codes of an account. */
+export interface RecoveryCodes {
+	user_id: string;
+	/** Digests by crypto/codes.ts, one after another. */
+	digests: Buffer;
+	created_at: string;
+}
+
+/** What a right code uses up: a step of a factor, or a recovery code by its digest. The transaction checks that it was not used meanwhile. */
+export type FactorProof = { factor_id: string; step: number } | { digest: Buffer };
+
+/** What the maker of a change has proved: the stored password, and a second factor where one stands. */
+export interface FactorOwner {
+	user_id: string;
+	password: string;
+	proof: FactorProof | undefined;
+}
+
+/** Outcome of a change that uses a proof up. `changed`: the account is not as it was; `used`: the code was used meanwhile. */
+export type ProofOutcome = "done" | "changed" | "used";
+
+/** Operations of the store on second factors. */
+export const factorOperations = {
+	/** Lists the account's factors, those that are not confirmed among them, in the order in which they were made. */
+	ofUser: read<(user_id: string) => Factor[]>(),
+	recoveryCodes: read<(user_id: string) => RecoveryCodes | undefined>(),
+	/** Opens a session as `accounts.openSession` does, and uses the proof up. */
+	signIn: write<
+		(
+			input: { session: Session; password: string; known?: KnownSource; proof: FactorProof },
+			event: AuditEvent,
+		) => ProofOutcome
+	>({ forgets: ["access"] }),
+	/** Adds a factor that is to be confirmed, in place of others that wait for that. */
+	add: write<(input: { factor: Factor; owner: FactorOwner }, event: AuditEvent) => ProofOutcome | "limit_reached">({
+		forgets: [],
+	}),
+	/**
+	 * Confirms a factor made after `since` with the step of its first code, and ends the account's sessions but `keep`. An account that has recovery
+	 * codes keeps them (`kept`), others get these.
+	 */
+	confirm:
+		write<
+			(
+				input: { id: string; user_id: string; step: number; since: string; keep: string; codes: RecoveryCodes },
+				event: AuditEvent,
+			) => "done" | "kept" | "unknown"
+		>(),
+	/** Removes a factor, with the last one the recovery codes. One that was never confirmed is asked of nobody, and no proof of it. */
+	remove: write<(input: { id: string; owner: FactorOwner }, event: AuditEvent) => ProofOutcome | "unknown">(),
+	/** Replaces the recovery codes. */
+	renewCodes: write<(input: { owner: FactorOwner; codes: RecoveryCodes }, event: AuditEvent) => ProofOutcome>({
+		forgets: [],
+	}),
+	/** Forgets factors made before the instant that were never confirmed. */
+	dropPending: write<(made_before: string) => number>({ forgets: [] }),
+};
+
+/** The store's part for second factors. */
+export type FactorStore = Port<typeof factorOperations>;

@@ -1,0 +1,74 @@
+import { type CodeNeeds, digestsOf, isOneOf } from "../crypto/codes.ts";
+import type { Keyring } from "../crypto/keyring.ts";
+import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.ts";
+import { AppError } from "../errors.ts";
+import type { System } from "../system.ts";
+import { isConfirmed, splitDigests } from "./decide.ts";
+import type { Factor, FactorProof, FactorStore } from "./model.ts";
+import { isTotpCode, stepOf } from "./totp.ts";
+
+/** Dependencies of checking a code. */
+export interface FactorUseNeeds extends Pick<CodeNeeds, "keyring"> {
+	store: { factors: Pick<FactorStore, "ofUser" | "recoveryCodes"> };
+	system: Pick<System, "now">;
+	keyring: CodeNeeds["keyring"] & Pick<Keyring, "recordFor">;
+}
+
+/** Lists the factors that an account is asked for. */
+export async function confirmedFactors({ store }: FactorUseNeeds, user_id: string): Promise<Factor[]> {
+	return (await store.factors.ofUser(user_id)).filter(isConfirmed);
+}
+
+/**
+ * Finds what a typed code proves: a step of one of these factors, or a recovery code of the account. Whether it was used already is decided in the
+ * transaction that uses it up.
+ * @returns undefined when it is wrong
+ */
+export async function proofOf(
+	needs: FactorUseNeeds,
+	user_id: string,
+	factors: readonly Factor[],
+	code: string,
+): Promise<FactorProof | undefined> {
+	if (!isTotpCode(code)) return recoveryOf(needs, user_id, code);
+	const now = needs.system.now();
+	for (const factor of factors) {
+		const step = await stepOf(await openFactor(needs, factor), code, now);
+		if (step !== undefined) return { factor_id: factor.id, step };
+	}
+	return undefined;
+}
+
+async function recoveryOf(needs: FactorUseNeeds, user_id: string, code: string): Promise<FactorProof | undefined> {
+	const digests = digestsOf(needs, "recovery", code);
+	const row = await needs.store.factors.recoveryCodes(user_id);
+	const found = splitDigests(row?.digests ?? Buffer.alloc(0)).filter((kept) => isOneOf(digests, kept));
+	return found[0] && { digest: found[0] };
+}
+
+/** Seals the secret of a factor. */
+export async function sealFactor(
+	{ keyring, system }: { keyring: Pick<Keyring, "record">; system: Pick<System, "randomBytes"> },
+	row: Pick<Factor, "id" | "user_id" | "type">,
+	secret: Buffer,
+): Promise<Buffer> {
+	return sealRecord(await keyring.record(""), contextOf(row), secret, system.randomBytes);
+}
+
+/** Opens the secret of a factor. @throws AppError internal_error when its row was altered */
+export async function openFactor(
+	{ keyring }: { keyring: Pick<Keyring, "recordFor"> },
+	row: Pick<Factor, "id" | "user_id" | "type" | "sealed">,
+): Promise<Buffer> {
+	const key = await keyring.recordFor("", row.sealed);
+	const bytes = key && openRecord(key, contextOf(row), row.sealed);
+	if (bytes !== undefined) return bytes;
+	throw new AppError(
+		"internal_error",
+		"a second factor's record cannot be opened: the database was altered or damaged; `svc doctor --deep` names all that do not open; restore a backup",
+	);
+}
+
+function contextOf({ id, user_id, type }: Pick<Factor, "id" | "user_id" | "type">): EncryptionContext {
+	return { label: "factor.sealed", realm_id: "", environment: type, name: user_id, row_id: id };
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { Account } from "../../accounts/model.ts";
+import { type FactorProof, MAX_FACTORS } from "../../factors/model.ts";
+import { countEvents, eventsAfter } from "../../testing/events.ts";
+import { aFactor, anEvent, aSession, MADE_AT, recoveryCodes } from "../../testing/rows.ts";
+import { addAccount } from "../../testing/rules.ts";
+import type { OpenStore } from "./open-store.ts";
+
+/** An instant before all that tests make. */
+const BEFORE = "2029-12-31T00:00:00.000Z";
+const PASSWORD = "a hash";
+
+/** Tests the port's promises about second factors. */
+export async function factorContract(openStore: OpenStore): Promise<void> {
+	const { store } = await openStore({ after });
+	const { accounts, factors } = store;
+	await addAccount(store);
+
+	const ownerOf = ({ id: user_id }: Account, proof?: FactorProof) => ({ user_id, password: PASSWORD, proof });
+	const add = (account: Account, proof?: FactorProof, factor = aFactor(account.id)) =>
+		factors.add({ factor, owner: ownerOf(account, proof) }, anEvent({ type: "auth.factor.created" }));
+	const confirm = (account: Account, id: string, step: number, keep = "") => {
+		const codes = recoveryCodes(account.id);
+		const input = { id, user_id: account.id, step, since: BEFORE, keep, codes };
+		return factors.confirm(input, anEvent({ type: "auth.factor.confirmed" }));
+	};
+	const signIn = ({ id, password }: Account, proof: FactorProof) =>
+		factors.signIn({ session: aSession(id), password: password ?? "", proof }, anEvent({ type: "auth.login" }));
+	const remove = (account: Account, id: string, proof?: FactorProof) =>
+		factors.remove({ id, owner: ownerOf(account, proof) }, anEvent({ type: "auth.factor.removed" }));
+
+	/** Adds an account with a factor whose step 100 is used. */
+	async function withFactor() {
+		const account = await addAccount(store);
+		const factor = aFactor(account.id);
+		assert.equal(await add(account, undefined, factor), "done");
+		assert.equal(await confirm(account, factor.id, 100), "done");
+		return { account, factor_id: factor.id, digest: recoveryCodes(account.id).digests.subarray(0, 32) };
+	}
+
+	test("a factor is asked of nobody before it is confirmed, which ends the other sessions and gives recovery codes", async () => {
+		const account = await addAccount(store);
+		const [kept, ended] = [aSession(account.id), aSession(account.id)];
+		for (const session of [kept, ended])
+			assert.ok(await accounts.openSession({ session, password: PASSWORD }, anEvent()));
+		const factor = aFactor(account.id);
+		assert.equal(await add(account, undefined, factor), "done");
+		assert.deepEqual(await factors.ofUser(account.id), [factor]);
+		assert.ok(await accounts.openSession({ session: aSession(account.id), password: PASSWORD }, anEvent()));
+		const start = await countEvents(store);
+		assert.equal(await confirm(account, factor.id, 100, kept.jti), "done");
+		assert.deepEqual(await eventsAfter(store, start), [["auth.factor.confirmed", { sessions_ended: 2 }]]);
+		assert.equal(await accounts.sessionOwner(ended.jti, account.id, MADE_AT), undefined);
+		assert.notEqual(await accounts.sessionOwner(kept.jti, account.id, MADE_AT), undefined);
+		assert.deepEqual(await factors.recoveryCodes(account.id), recoveryCodes(account.id));
+		const [{ last_step, confirmed_at } = factor] = await factors.ofUser(account.id);
+		assert.deepEqual([last_step, confirmed_at], [100, MADE_AT]);
+		const more = { session: aSession(account.id), password: PASSWORD };
+		assert.equal(await accounts.openSession(more, anEvent()), false, "the password alone opens none");
+	});
+
+	test("it is confirmed once, in time, by its owner, and another that waited is gone", async () => {
+		const [account, other] = [await addAccount(store), await addAccount(store)];
+		const [first, second] = [aFactor(account.id), aFactor(account.id)];
+		await add(account, undefined, first);
+		await add(account, undefined, second);
+		assert.equal(await confirm(account, first.id, 1), "unknown");
+		assert.equal(await confirm(other, second.id, 1), "unknown");
+		const late = { id: second.id, user_id: account.id, step: 1, since: MADE_AT, keep: "" };
+		assert.equal(await factors.confirm({ ...late, codes: recoveryCodes(account.id) }, anEvent()), "unknown");
+		assert.equal(await confirm(account, second.id, 1), "done");
+		assert.equal(await confirm(account, second.id, 2), "unknown");
+	});
+
+	test("a step is accepted once, and none before it; of two simultaneous uses one succeeds", async () => {
+		const { account, factor_id } = await withFactor();
+		for (const step of [99, 100]) assert.equal(await signIn(account, { factor_id, step }), "used");
+		const both = await Promise.all([
+			signIn(account, { factor_id, step: 101 }),
+			signIn(account, { factor_id, step: 101 }),
+		]);
+		assert.deepEqual(both.toSorted(), ["done", "used"]);
+		assert.equal(await signIn(account, { factor_id, step: 102 }), "done");
+		const { factor_id: foreign } = await withFactor();
+		assert.equal(await signIn(account, { factor_id: foreign, step: 200 }), "used");
+	});
+
+	test("a recovery code is good once, for its account, and its use is an event of its own", async () => {
+		const { account, digest } = await withFactor();
+		const { account: other } = await withFactor();
+		assert.equal(await signIn(other, { digest: Buffer.alloc(32, 99) }), "used");
+		const start = await countEvents(store);
+		const both = await Promise.all([signIn(account, { digest }), signIn(account, { digest })]);
+		assert.deepEqual(both.toSorted(), ["done", "used"]);
+		assert.deepEqual(await eventsAfter(store, start), [
+			["auth.login", { recovery_codes_left: 1 }],
+			["auth.recovery_code.used", { recovery_codes_left: 1 }],
+		]);
+		assert.deepEqual((await factors.recoveryCodes(account.id))?.digests, Buffer.alloc(32, 2));
+		assert.equal((await factors.recoveryCodes(other.id))?.digests.length, 64);
+	});
+
+	test("nobody signs in to a disabled account, or with a password that was changed meanwhile", async () => {
+		const { account, factor_id } = await withFactor();
+		assert.equal(await signIn({ ...account, password: "former" }, { factor_id, step: 101 }), "changed");
+		await accounts.setDisabled({ user_id: account.id, disabled_at: MADE_AT }, anEvent());
+		assert.equal(await signIn(account, { factor_id, step: 101 }), "changed");
+		await accounts.setDisabled({ user_id: account.id, disabled_at: null }, anEvent());
+		assert.equal(await signIn(account, { factor_id, step: 101 }), "done", "a refusal uses no step up");
+	});
+
+	test("where a factor stands, changes need a proof that was not used, and the present password", async () => {
+		const { account, factor_id, digest } = await withFactor();
+		const renewed = { ...recoveryCodes(account.id), digests: Buffer.alloc(32, 7) };
+		const renew = (proof?: FactorProof) =>
+			factors.renewCodes({ owner: ownerOf(account, proof), codes: renewed }, anEvent());
+		for (const change of [
+			(proof?: FactorProof) => add(account, proof),
+			(proof?: FactorProof) => remove(account, factor_id, proof),
+			renew,
+		]) {
+			assert.equal(await change(), "changed");
+			assert.equal(await change({ factor_id, step: 100 }), "used");
+		}
+		const stolen = { ...ownerOf(account, { digest }), password: "former" };
+		assert.equal(await factors.remove({ id: factor_id, owner: stolen }, anEvent()), "changed");
+		assert.equal(await renew({ factor_id, step: 101 }), "done");
+		assert.deepEqual(await factors.recoveryCodes(account.id), renewed);
+		assert.equal(await signIn(account, { digest }), "used", "the former codes ended");
+	});
+
+	test("an account may have some factors, and with the last one its recovery codes go", async () => {
+		const { account, factor_id } = await withFactor();
+		let step = 100;
+		const proof = () => ({ factor_id, step: ++step });
+		for (let count = 1; count < MAX_FACTORS; count++) {
+			const factor = aFactor(account.id);
+			assert.equal(await add(account, proof(), factor), "done");
+			assert.equal(await confirm(account, factor.id, 1), "kept", "with the codes that it has");
+		}
+		assert.equal(await add(account, proof()), "limit_reached");
+		const others = (await factors.ofUser(account.id)).filter(({ id }) => id !== factor_id);
+		for (const { id } of others) assert.equal(await remove(account, id, proof()), "done");
+		assert.notEqual(await factors.recoveryCodes(account.id), undefined);
+		assert.equal(await remove(account, factor_id, proof()), "done");
+		assert.equal(await remove(account, factor_id), "unknown");
+		assert.deepEqual([await factors.recoveryCodes(account.id), await factors.ofUser(account.id)], [undefined, []]);
+		assert.ok(await accounts.openSession({ session: aSession(account.id), password: PASSWORD }, anEvent()));
+	});
+
+	test("those that were never confirmed are forgotten, and no others", async () => {
+		const { account } = await withFactor();
+		const waiting = await addAccount(store);
+		await add(waiting);
+		assert.equal(await factors.dropPending(MADE_AT), 0);
+		await factors.dropPending("2030-01-01T00:00:00.001Z");
+		assert.deepEqual(await factors.ofUser(waiting.id), []);
+		assert.equal((await factors.ofUser(account.id)).length, 1);
+	});
+}

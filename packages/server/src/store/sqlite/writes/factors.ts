@@ -1,0 +1,146 @@
+import type { Database } from "better-sqlite3";
+import { decideProof, isConfirmed, mayAdd, splitDigests } from "../../../factors/decide.ts";
+import type { Factor, FactorOwner, FactorProof, ProofOutcome, RecoveryCodes } from "../../../factors/model.ts";
+import type { Implementations } from "../../store.ts";
+import { believed } from "../row-guard.ts";
+import type { Append } from "./audit.ts";
+import { knownSourceWrites } from "./known-sources.ts";
+import { sessionOpening } from "./sessions.ts";
+
+type Writes = Implementations<"write">["factors"];
+
+/** Finds a row when an account has a factor that is asked for. */
+export const HAS_FACTOR = `SELECT 1 FROM ${believed("factor")} WHERE user_id = ? AND confirmed_at IS NOT NULL`;
+
+const DELETE_CODES = "DELETE FROM recovery_codes WHERE user_id = ?";
+
+/** Operations on second factors. */
+export function factorWrites(db: Database, append: Append): Writes {
+	const rows = rowsOf(db);
+	const drop = db.prepare("DELETE FROM factor WHERE confirmed_at IS NULL AND created_at < ?");
+	return {
+		signIn: signingIn(db, append, rows),
+		...changes(db, append, rows),
+		confirm: confirmation(db, append, rows),
+		dropPending: (made_before) => drop.run(made_before).changes,
+	};
+}
+
+/** Prepares the reads of an account's factors, and the uses of proofs. */
+function rowsOf(db: Database) {
+	const ofUser = db.prepare(
+		`SELECT id, last_step, created_at, confirmed_at FROM ${believed("factor")} WHERE user_id = ?`,
+	);
+	const codes = db.prepare(`SELECT digests FROM ${believed("recovery_codes")} WHERE user_id = ?`).pluck();
+	const account = db
+		.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND password = ? AND disabled_at IS NULL`)
+		.pluck();
+	const step = db.prepare("UPDATE factor SET last_step = ? WHERE id = ?");
+	const endCodes = db.prepare(DELETE_CODES);
+	const setCodes = db.prepare(
+		"INSERT INTO recovery_codes (user_id, digests, created_at) VALUES (@user_id, @digests, @created_at)",
+	);
+	const keepCodes = db.prepare("UPDATE recovery_codes SET digests = ? WHERE user_id = ?");
+	type Row = Pick<Factor, "id" | "last_step" | "created_at" | "confirmed_at">;
+	const factorsOf = (user_id: string) => ofUser.all(user_id) as Row[];
+	/** Uses a proof up. Undefined when it was used meanwhile, or its factor is gone. */
+	function use(user_id: string, proof: FactorProof): { recovery_codes_left?: number } | undefined {
+		const used = decideProof(proof, factorsOf(user_id), codes.get(user_id) as Buffer | undefined);
+		if (used === undefined) return undefined;
+		if ("digests" in used) {
+			keepCodes.run(used.digests, user_id);
+			return { recovery_codes_left: splitDigests(used.digests).length };
+		}
+		step.run(used.step, used.factor_id);
+		return {};
+	}
+	return {
+		factorsOf,
+		use,
+		isAccount: (user_id: string, password: string) => account.get(user_id, password) !== undefined,
+		hasCodes: (user_id: string) => codes.get(user_id) !== undefined,
+		endCodes: (user_id: string) => endCodes.run(user_id),
+		// A row that another program altered would stay without a MAC, whatever changes in it.
+		setCodes(row: RecoveryCodes) {
+			endCodes.run(row.user_id);
+			setCodes.run(row);
+		},
+		/** Checks the proof of a change and uses it up; the change must follow. */
+		check({ user_id, password, proof }: FactorOwner): ProofOutcome {
+			if (account.get(user_id, password) === undefined) return "changed";
+			if (proof === undefined) return factorsOf(user_id).some(isConfirmed) ? "changed" : "done";
+			return use(user_id, proof) === undefined ? "used" : "done";
+		},
+	};
+}
+
+type Rows = ReturnType<typeof rowsOf>;
+
+function signingIn(db: Database, append: Append, rows: Rows): Writes["signIn"] {
+	const open = sessionOpening(db);
+	const sources = knownSourceWrites(db);
+	return ({ session, password, known, proof }, event) => {
+		if (!rows.isAccount(session.user_id, password)) return "changed";
+		const used = rows.use(session.user_id, proof);
+		if (used === undefined) return "used";
+		const ended = open(session);
+		if (known !== undefined) sources.note(session.user_id, known);
+		append(event, { ...ended, ...used });
+		if (used.recovery_codes_left !== undefined)
+			append({ ...event, type: "auth.recovery_code.used" }, { recovery_codes_left: used.recovery_codes_left });
+		return "done";
+	};
+}
+
+function changes(db: Database, append: Append, rows: Rows): Pick<Writes, "add" | "remove" | "renewCodes"> {
+	const endPending = db.prepare("DELETE FROM factor WHERE user_id = ? AND confirmed_at IS NULL");
+	const insert = db.prepare(
+		"INSERT INTO factor (id, user_id, type, sealed, last_step, created_at, confirmed_at) " +
+			"VALUES (@id, @user_id, @type, @sealed, @last_step, @created_at, @confirmed_at)",
+	);
+	const remove = db.prepare("DELETE FROM factor WHERE id = ?");
+	return {
+		add({ factor, owner }, event) {
+			if (!mayAdd(rows.factorsOf(owner.user_id))) return "limit_reached";
+			const outcome = rows.check(owner);
+			if (outcome !== "done") return outcome;
+			endPending.run(owner.user_id);
+			insert.run(factor);
+			append(event);
+			return outcome;
+		},
+		remove({ id, owner }, event) {
+			const factors = rows.factorsOf(owner.user_id);
+			if (!factors.some((factor) => factor.id === id)) return "unknown";
+			const outcome = rows.check(owner);
+			if (outcome !== "done") return outcome;
+			remove.run(id);
+			if (!factors.some((factor) => factor.id !== id && isConfirmed(factor))) rows.endCodes(owner.user_id);
+			append(event);
+			return outcome;
+		},
+		renewCodes({ owner, codes }, event) {
+			const outcome = rows.check(owner);
+			if (outcome !== "done") return outcome;
+			rows.setCodes(codes);
+			append(event);
+			return outcome;
+		},
+	};
+}
+
+function confirmation(db: Database, append: Append, rows: Rows): Writes["confirm"] {
+	const confirm = db.prepare("UPDATE factor SET confirmed_at = ?, last_step = ? WHERE id = ?");
+	const endSessions = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
+	return ({ id, user_id, step, since, keep, codes }, event) => {
+		const factors = rows.factorsOf(user_id);
+		const factor = factors.find((one) => one.id === id);
+		if (factor === undefined || isConfirmed(factor) || factor.created_at <= since) return "unknown";
+		confirm.run(event.timestamp, step, id);
+		const hasCodes = rows.hasCodes(user_id) && factors.some(isConfirmed);
+		if (!hasCodes) rows.setCodes(codes);
+		const { changes: sessions_ended } = endSessions.run(user_id, keep);
+		append(event, { sessions_ended });
+		return hasCodes ? "kept" : "done";
+	};
+}
