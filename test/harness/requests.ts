@@ -77,12 +77,10 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		path: `${V1}/auth/recovery-codes`,
 		body: { current_password: PASSWORD },
 	}),
-	"DELETE /api/v1/auth/factors/{id}": async ({ api, people }, { person }) => {
-		const { token, password } = person ?? people.owner;
-		const body = { type: "totp", current_password: password };
-		const { id } = ok(await api.post<{ id: string }>("/auth/factors", body, { token }), 201);
-		return { path: `${V1}/auth/factors/${id}`, body: { current_password: password } };
-	},
+	"DELETE /api/v1/auth/factors/{id}": () => ({
+		path: `${V1}/auth/factors/${crypto.randomUUID()}`,
+		body: { current_password: PASSWORD },
+	}),
 
 	"POST /api/v1/users/{id}/reset": ({ target }) => ({ path: `${V1}/users/${target.id}/reset` }),
 	"POST /api/v1/users/{id}/disable": ({ target }) => ({ path: `${V1}/users/${target.id}/disable` }),

@@ -59,4 +59,5 @@ export const WITHOUT_PROVIDER: Readonly<Record<string, number>> = {
 	"DELETE /api/v1/auth/identities/{id}": 404,
 	"POST /api/v1/auth/factors/{id}/confirm": 404,
 	"POST /api/v1/auth/recovery-codes": 409,
+	"DELETE /api/v1/auth/factors/{id}": 404,
 };

@@ -179,6 +179,7 @@ const KEEPS_SECRETS = new Set([
 	...[...KEEPS_ACCESS].filter((operation) => !operation.startsWith("secrets.")),
 	"secrets.purgeDeleted", // nobody reads those
 	"accounts.openSession", // it may end another session
+	"factors.signIn", // as that
 ]);
 
 const db = openWriter(join(await makeFolder({ after }), "svc.db"));
