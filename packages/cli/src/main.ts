@@ -17,6 +17,7 @@ import { addEngineCommands } from "./commands/engine.ts";
 import { addEsoCommands } from "./commands/eso.ts";
 import { addExpiringCommand } from "./commands/expiring.ts";
 import { addExportCommand } from "./commands/export.ts";
+import { addFactorCommands } from "./commands/factor.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addHelpCommand } from "./commands/help.ts";
 import { addImportCommand } from "./commands/import.ts";
@@ -103,6 +104,7 @@ function addEverydayCommands(program: Command, io: Io): void {
 	addInitCommand(program, io);
 	addAuthCommands(program, io);
 	addResetCommand(program, io);
+	addFactorCommands(program, io);
 	addAccountCommands(program, io);
 	addSessionCommands(program, io);
 	addTokenCommands(program, io);

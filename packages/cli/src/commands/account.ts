@@ -102,8 +102,8 @@ async function confirmIdentity(context: Context<LinkOptions>, client: Client, pr
 	return { ...proof, confirm: true };
 }
 
-/** The server refuses this, too, but only after the person has signed in at the provider. */
-function requireSession({ token }: Client, cannot: string): void {
+/** Requires a session. The server refuses this, too, but only after the person has typed a password or signed in at a provider. */
+export function requireSession({ token }: Client, cannot: string): void {
 	if (token?.startsWith("svc_") !== true) return;
 	throw new Failure("failed", `your token is an API token, which ${cannot}`, {
 		code: "unsupported_operation",

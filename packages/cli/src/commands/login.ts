@@ -17,11 +17,12 @@ import { saveServer } from "../client/session.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import {
-	PASSWORD_STDIN,
 	type PasswordOptions,
+	readCode,
 	readEmail,
 	readInvitationCode,
 	readPassword,
+	readPasswordAndCode,
 	readUsername,
 } from "../input/password.ts";
 import { type Io, setting } from "../io/io.ts";
@@ -47,13 +48,16 @@ export function addLoginCommand(program: Command, io: Io): void {
 	addCommand<LoginOptions>(program, io, {
 		usage: "login [email|username]",
 		summary: "log in and remember the session",
-		details: `With the e-mail and password of an account, or by single sign-on: --sso with a browser, --ldap with the user name and password of a directory. \`svc sso list\` shows the providers.\n${BROWSER_HELP}\n${MACHINE_HELP}\n${FIRST_CONTACT}`,
+		details: `With the e-mail and password of an account, or by single sign-on: --sso with a browser, --ldap with the user name and password of a directory. \`svc sso list\` shows the providers. Where the account has a second factor (\`svc factor add\`), svc asks for a code, too.\n${BROWSER_HELP}\n${MACHINE_HELP}\n${FIRST_CONTACT}`,
 		options: [
 			option("--sso <provider>", "sign in at this provider, with a browser"),
 			option("--ldap <provider>", "sign in at this directory"),
 			option("--machine <realm/name>", "work as this machine, for a JWT of its own").conflicts(["sso", "ldap"]),
 			option("--invite <code>", "at the first sign-in with --sso or --ldap, the code of an invitation; - asks for it"),
-			PASSWORD_STDIN,
+			option(
+				"--password-stdin",
+				"read the password from the first line of standard input, and a code of the second factor from the second",
+			),
 			NO_BROWSER,
 			TRUST_NEW,
 		],
@@ -73,8 +77,28 @@ async function login(context: Context<LoginOptions>, who?: string): Promise<void
 	const prove = await prepare(context, who);
 	const target = await settleTrust(context, await findTarget(context));
 	const client = settledClient(target, undefined);
-	const answer = await send(client, { method: "POST", ...(await prove(client)) });
+	const answer = await sendLogin(context, client, await prove(client));
 	await remember(context, target, answer);
+}
+
+/** Sends a login, and once more with the code that the account's second factor needs. */
+async function sendLogin(
+	context: Context<LoginOptions>,
+	client: Client,
+	call: Pick<Call, "path" | "body">,
+): Promise<Answer> {
+	try {
+		return await send(client, { method: "POST", ...call });
+	} catch (error) {
+		if (!(error instanceof Failure) || error.code !== "second_factor_required") throw error;
+		const { code } = error;
+		if (context.options.passwordStdin === true)
+			throw new Failure("denied", "the account has a second factor", {
+				...{ code, status: error.status },
+				hint: "give its code in a second line of standard input, or use an API token",
+			});
+		return send(client, { method: "POST", path: call.path, body: { ...call.body, code: await readCode(context) } });
+	}
 }
 
 async function loginAsMachine(context: Context<LoginOptions>, name: string, who: string | undefined): Promise<void> {
@@ -125,7 +149,7 @@ async function prepare(
 		return (client) => proveAtDirectory(context, client, ldap, username);
 	}
 	const email = await readEmail(context, who);
-	return async () => ({ path: "auth/login", body: { email, password: await readPassword(context) } });
+	return async () => ({ path: "auth/login", body: { email, ...(await readPasswordAndCode(context)) } });
 }
 
 async function proveAtProvider(context: Context<LoginOptions>, client: Client, name: string) {

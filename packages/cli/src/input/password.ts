@@ -16,6 +16,14 @@ export const PASSWORD_STDIN: Option = option(
 	"read the password from the first line of standard input",
 );
 
+/** Options of a command that takes a code of a second factor. */
+export interface CodeOptions {
+	readonly codeStdin?: boolean;
+}
+
+/** The option of `CodeOptions`. */
+export const CODE_STDIN: Option = option("--code-stdin", "read the code from the first line of standard input");
+
 /** The e-mail given, or else typed at a prompt. @throws Failure usage when nobody can be asked */
 export function readEmail(context: Context, given: string | undefined): Promise<string> {
 	return readName(context, given, "E-mail");
@@ -45,6 +53,23 @@ export async function readPasswords(context: Context<PasswordOptions>, names: re
 	for (const name of names) passwords.push(await askPassword(context, `${name}: `));
 	return passwords;
 }
+
+/** An existing password and, where stdin has a second line, a code of the second factor. */
+export async function readPasswordAndCode(
+	context: Context<PasswordOptions>,
+): Promise<{ password: string; code?: string }> {
+	if (context.options.passwordStdin !== true) return { password: await readPassword(context) };
+	const [password = "", code = ""] = await readLines(context, 1, 2);
+	return { password, ...(code === "" ? {} : { code }) };
+}
+
+/** A code of a second factor, from the terminal or stdin. */
+export async function readCode(context: Context<CodeOptions & PasswordOptions>): Promise<string> {
+	if (context.options.codeStdin === true) return (await readLines(context, 1, 1, "a code"))[0] ?? "";
+	return askPassword(context, CODE_QUESTION, "--code-stdin");
+}
+
+const CODE_QUESTION = "Code of your authenticator app, or a recovery code: ";
 
 /** A new password, asked for twice on a terminal. */
 export async function readNewPassword(context: Context<PasswordOptions>): Promise<string> {
@@ -76,6 +101,7 @@ export async function readCodeAndPassword(
 		const [code = "", password = ""] = await readLines(
 			context,
 			2,
+			2,
 			`a ${name.toLowerCase()} and a password, one a line`,
 		);
 		return { code, password };
@@ -96,21 +122,27 @@ async function askNewPassword(context: Context, question: string): Promise<strin
 	return password;
 }
 
-async function askPassword({ io }: Context, question: string): Promise<string> {
+async function askPassword({ io }: Context, question: string, instead = "--password-stdin"): Promise<string> {
 	if (!isInteractive(io)) {
-		throw new Failure("usage", "svc cannot ask for the password without a terminal", {
-			hint: "give it with --password-stdin",
+		const what = instead === "--code-stdin" ? "code" : "password";
+		throw new Failure("usage", `svc cannot ask for the ${what} without a terminal`, {
+			hint: `give it with ${instead}`,
 		});
 	}
 	return askHidden(io, question);
 }
 
-async function readLines({ io }: Context, wanted: number, what = "two passwords, one a line"): Promise<string[]> {
+/** Reads lines of stdin. @param most more lines than are wanted may follow */
+async function readLines({ io }: Context, wanted: number, most = wanted, what?: string): Promise<string[]> {
 	const lines = decodeUtf8(await readStdin(io), "standard input")
 		.split(/\r?\n/)
-		.slice(0, wanted);
-	if (lines.length < wanted || lines.includes("")) {
-		throw new Failure("usage", wanted === 1 ? "standard input holds no password" : `standard input must hold ${what}`);
+		.slice(0, most);
+	if (lines.length < wanted || lines.slice(0, wanted).includes("")) {
+		const missing = what ?? (wanted === 1 ? undefined : "two passwords, one a line");
+		throw new Failure(
+			"usage",
+			missing === undefined ? "standard input holds no password" : `standard input must hold ${missing}`,
+		);
 	}
 	return lines;
 }

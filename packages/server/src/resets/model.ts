@@ -38,7 +38,7 @@ export function resetRow(given: Pick<ResetCode, "user_id" | "digest" | "created_
 /** Outcome of a recovery on the server's machine. `not_admin`: the account manages nothing, and somebody else does. */
 export type Recovery =
 	| { outcome: "no_user" | "not_admin" }
-	| { outcome: "done"; enabled: boolean; made_admin: boolean; had_password: boolean };
+	| { outcome: "done"; enabled: boolean; made_admin: boolean; had_password: boolean; factors_dropped?: number };
 
 /** Operations of the store on reset codes. */
 export const resetOperations = {
@@ -55,9 +55,9 @@ export const resetOperations = {
 	>(),
 	/**
 	 * Keeps a code for an instance admin and enables the account; when no enabled instance admin is left, for any account, which becomes one.
-	 * The account's id is that of the code.
+	 * The account's id is that of the code. `drop_factors` also ends its second factors and recovery codes.
 	 */
-	recover: write<(code: ResetCode, event: AuditEvent) => Recovery>(),
+	recover: write<(code: ResetCode & { drop_factors?: boolean }, event: AuditEvent) => Recovery>(),
 	/** Forgets codes that expired before the instant. */
 	drop: write<(expired_before: string) => number>({ forgets: [] }),
 };

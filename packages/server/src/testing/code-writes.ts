@@ -20,7 +20,7 @@ export function runEveryCodeWrite(writes: Implementations<"write">, realm: Realm
 	const code = aResetCode(maker);
 	writes.resets.make(code, event);
 	writes.resets.use({ ...code, password: "new", at: MADE_AT }, event);
-	writes.resets.recover(code, event);
+	for (const drop_factors of [false, true]) writes.resets.recover({ ...code, drop_factors }, event);
 	writes.resets.drop(MADE_AT);
 }
 

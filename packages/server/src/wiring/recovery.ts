@@ -26,6 +26,12 @@ export interface Recoverable {
 	account: Pick<Account, "email" | "name" | "instance_admin" | "disabled_at">;
 }
 
+/** The account to recover, and whether without its second factors. */
+interface Wanted {
+	email: string;
+	drop_factors: boolean;
+}
+
 /** A code for the account, shown once, and what else was done for it. */
 export interface Recovered extends Omit<Extract<Recovery, { outcome: "done" }>, "outcome"> {
 	email: string;
@@ -35,7 +41,7 @@ export interface Recovered extends Omit<Extract<Recovery, { outcome: "done" }>, 
 
 /**
  * Makes a reset code for an instance admin, on the server's machine while no server runs: also for one who is disabled, which enables the account, or who has
- * no password. When no enabled instance admin is left, any account becomes one. Killed at any moment, it leaves the database as it was or with all of that.
+ * no password. `drop_factors` also ends its second factors. When no enabled instance admin is left, any account becomes one. Killed at any moment, it leaves the database as it was or with all of that.
  * @param confirm asks for confirmation before anything changes
  * @returns undefined when it was not confirmed
  * @throws FatalError when a server runs, there is no database or it has no such account, the master key is another one, or the database was altered
@@ -43,7 +49,7 @@ export interface Recovered extends Omit<Extract<Recovery, { outcome: "done" }>, 
  */
 export async function recoverAccount(
 	config: Config,
-	email: string,
+	{ email, drop_factors }: Wanted,
 	confirm: (found: Recoverable) => Promise<boolean>,
 ): Promise<Recovered | undefined> {
 	const { data_dir } = config;
@@ -62,7 +68,7 @@ export async function recoverAccount(
 		},
 	});
 	try {
-		return await Promise.race([recoverIn(store, config, email, confirm), failed.promise]);
+		return await Promise.race([recoverIn(store, config, { email, drop_factors }, confirm), failed.promise]);
 	} finally {
 		await store.close();
 	}
@@ -71,7 +77,7 @@ export async function recoverAccount(
 async function recoverIn(
 	store: Store,
 	config: Config,
-	email: string,
+	{ email, drop_factors }: Wanted,
 	confirm: (found: Recoverable) => Promise<boolean>,
 ): Promise<Recovered | undefined> {
 	const file = join(config.data_dir, "svc.db");
@@ -90,7 +96,7 @@ async function recoverIn(
 	const now = system.now();
 	const row = resetRow({ user_id: account.id, digest, created_by: "system" }, now);
 	const event = systemEvent(now, "user.recovered", undefined, { user_id: account.id, expires_at: row.expires_at });
-	const recovery = await store.resets.recover(row, event);
+	const recovery = await store.resets.recover({ ...row, drop_factors }, event);
 	if (recovery.outcome === "done") {
 		const { outcome: _, ...done } = recovery;
 		return { email: account.email, code, expires_at: row.expires_at, ...done };

@@ -10,6 +10,7 @@ import { explainBackup } from "./backup-verify.ts";
 
 interface RecoverOptions {
 	readonly yes?: boolean;
+	readonly dropSecondFactor?: boolean;
 }
 
 /** `svc recover`: the way back in when no instance admin can sign in, while no server runs. */
@@ -18,8 +19,15 @@ export const RECOVER: LocalCommand<RecoverOptions> = {
 	summary: "make a reset code for an instance admin who cannot sign in; the server must not run",
 	details:
 		"It enables the account if it is disabled, and one that signs in at a provider only gets its first password by the code. When no enabled instance admin is left, it does this for any account and makes it an instance admin. svc shows which database it found and asks. The audit log keeps it. Run it as the server's user, with the server's settings and its master key; then start the server, and set a password with `svc reset`. If svc is interrupted, run it again: a new code ends an earlier one.",
-	options: [option("--yes", "do not ask")],
-	examples: ["svc recover ada@example.com", "svc recover ada@example.com --yes"],
+	options: [
+		option("--drop-second-factor", "also end its second factors and recovery codes, for somebody who lost them"),
+		option("--yes", "do not ask"),
+	],
+	examples: [
+		"svc recover ada@example.com",
+		"svc recover ada@example.com --drop-second-factor",
+		"svc recover ada@example.com --yes",
+	],
 	run: recover,
 };
 
@@ -30,10 +38,11 @@ async function recover(context: Context<RecoverOptions>, email: string): Promise
 	process.umask(0o077);
 	const { readConfig, recoverAccount } = await import("@svc/server/offline");
 	const config = readConfig(io.env, io.cwd());
+	const wanted = { email, drop_factors: options.dropSecondFactor === true };
 	const recovered = await withQuestion(
 		context,
 		["checking the database", "making the code"],
-		(asked) => recoverAccount(config, email, asked),
+		(asked) => recoverAccount(config, wanted, asked),
 		async (found: Recoverable) => {
 			for (const line of describe(found)) await note(context, visible(line));
 			return options.yes === true || confirm(io, visible(`Make a reset code for ${found.account.email}?`));
@@ -53,9 +62,17 @@ function* describe({ file, fingerprint, accounts, account }: Recoverable): Gener
 	yield `account      ${account.email}${words === "" ? "" : `, ${words}`}`;
 }
 
-function* tell({ email, expires_at, enabled, made_admin, had_password }: Recovered): Generator<string> {
+function* tell({
+	email,
+	expires_at,
+	enabled,
+	made_admin,
+	had_password,
+	factors_dropped,
+}: Recovered): Generator<string> {
 	if (enabled) yield `${email} is enabled again`;
 	if (made_admin) yield `${email} is an instance admin now`;
+	if (factors_dropped !== undefined) yield `second factors ended: ${factors_dropped}; the password alone signs in`;
 	if (!had_password) yield `${email} has no password yet: the code sets the first`;
 	yield `next: start the server, then \`svc reset ${email}\` with this code, once, until ${expires_at}`;
 }

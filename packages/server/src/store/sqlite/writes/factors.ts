@@ -26,6 +26,16 @@ export function factorWrites(db: Database, append: Append): Writes {
 	};
 }
 
+/** Prepares the end of all second factors of an account, whatever another program made of them. @returns the number of factors */
+export function droppingFactors(db: Database): (user_id: string) => number {
+	const factors = db.prepare("DELETE FROM factor WHERE user_id = ?");
+	const codes = db.prepare(DELETE_CODES);
+	return (user_id) => {
+		codes.run(user_id);
+		return factors.run(user_id).changes;
+	};
+}
+
 /** Prepares the reads of an account's factors, and the uses of proofs. */
 function rowsOf(db: Database) {
 	const ofUser = db.prepare(

@@ -6,6 +6,7 @@ import { decideRecovery, decideReset, MAX_TOLD_REALMS } from "../../../resets/de
 import type { ResetCode } from "../../../resets/model.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
+import { droppingFactors } from "./factors.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 
 /** Counts the enabled instance admins besides one account. */
@@ -102,17 +103,19 @@ function recovery(
 	const target = targetOf(db);
 	const others = db.prepare(OTHER_ADMINS).pluck();
 	const raise = db.prepare("UPDATE account SET instance_admin = 1, disabled_at = NULL WHERE id = ?");
-	return (code, event) => {
+	const drop = droppingFactors(db);
+	return ({ drop_factors = false, ...code }, event) => {
 		const { user_id } = code;
 		const decision = decideRecovery(target(user_id), others.get(user_id) as number);
 		if (decision.outcome !== "done") return decision;
 		const { enabled, made_admin } = decision;
 		if (enabled || made_admin) raise.run(user_id);
 		keep(code);
-		append(event, { enabled, made_admin });
+		const dropped = drop_factors ? { factors_dropped: drop(user_id) } : {};
+		append(event, { enabled, made_admin, ...dropped });
 		// The log's own words for what changed.
 		if (enabled) append({ ...event, type: "user.enabled", data: { user_id } });
 		if (made_admin) append({ ...event, type: "user.admin.set", data: { user_id, instance_admin: true } });
-		return decision;
+		return { ...decision, ...dropped };
 	};
 }
