@@ -53,6 +53,7 @@ const OWN_FORMS: typeof FORMS = [
 	["/console/engines/totp/remove", {}],
 	["/console/providers/corp?type=ldap", { action: "try", "f.url": "ldaps://a.test", "f.user_base_dn": "dc=test" }],
 	["/console/providers/corp/remove", {}],
+	["/console/account/factors", { action: "add", current_password: PASSWORD }],
 	["/console/account/identities", { id: "00000000-0000-4000-8000-000000000000", current_password: PASSWORD }],
 ];
 
@@ -98,7 +99,13 @@ test("what was stored or asked is text on every page of an errand, and no page m
 	const others = ["deleted", "compare?from=dev&to=prod", `compare?from=${asked}&to=prod`, `explain?user=${asked}`];
 	const more = ["invite", "machines/odd/trust?type=oidc", `machines/odd/trust?type=${asked}`, "machines/odd/delete"];
 	const refused = [`secrets/${asked}?env=prod`, `secrets/${asked}/delete?env=prod`];
-	const own = ["/console/account/token", "/console/account/identities", "/console/invitations", "/console/chain"];
+	const own = [
+		"/console/account/token",
+		"/console/account/identities",
+		"/console/account/factors",
+		"/console/invitations",
+		"/console/chain",
+	];
 	for (const path of [...shown, ...others, ...more, ...refused, ...own]) {
 		const target = path.startsWith("/") ? path : `/console/realms/${slug}/${path}`;
 		const { status, headers, text } = await ask(server, "GET", target, session);

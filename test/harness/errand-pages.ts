@@ -41,6 +41,7 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 	},
 	{ name: "invitations", path: () => "/console/invitations", heading: () => "Open invitations" },
 	{ name: "identities", path: () => "/console/account/identities", heading: () => "How you sign in" },
+	{ name: "factors", path: () => "/console/account/factors", heading: () => "Second factor" },
 	{ name: "chain", path: () => "/console/chain", heading: () => "The audit log's chain" },
 	{
 		name: "token",

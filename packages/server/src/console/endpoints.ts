@@ -8,6 +8,7 @@ import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
 import { type ConfirmNeeds, confirmPage } from "./pages/confirm.ts";
 import { deletedPages } from "./pages/deleted.ts";
 import { type ExplainPageNeeds, explainPage } from "./pages/explain.ts";
+import { type FactorPageNeeds, factorsPage } from "./pages/factors.ts";
 import { type IdentityPageNeeds, identitiesPage } from "./pages/identities.ts";
 import { type InvitationPageNeeds, invitationPages } from "./pages/invitations.ts";
 import { type LeasePageNeeds, leasesPage } from "./pages/leases.ts";
@@ -35,6 +36,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	NewTokenNeeds &
 	IdentityPageNeeds &
 	OwnSessionPageNeeds &
+	FactorPageNeeds &
 	InvitationPageNeeds &
 	ExplainPageNeeds &
 	MachineListNeeds &
@@ -70,6 +72,7 @@ export function endpointsOf(needs: SiteNeeds): Endpoint[] {
 		...newTokenPage(needs),
 		...identitiesPage(needs),
 		...ownSessionsPage(needs),
+		...factorsPage(needs),
 	];
 	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts, ...confirmPage(needs), ...serverPages(needs)];
 }

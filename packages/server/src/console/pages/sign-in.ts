@@ -16,11 +16,12 @@ import { type Fields, fieldOf, type Moved, type Page } from "../page.ts";
 /** Dependencies of signing in. */
 export type SignInNeeds = AccountNeeds & PasswordLoginNeeds & LoginNeeds & { cookies: Cookies };
 
-/** Shows every way to sign in. @param target the page to go on to */
+/** Shows every way to sign in. @param target the page to go on to @param asked the account that is asked for a code, too; its password is typed again, as no page keeps it */
 export async function signInPage(
 	needs: SignInNeeds,
 	target: string | undefined,
 	refused?: Pick<AppError, "status" | "message">,
+	asked?: { email: string },
 ): Promise<Page> {
 	const to = isWayIn(target) ? addressOf(undefined) : addressOf(target);
 	const problem = refused === undefined ? "" : html`<p class="error" role="alert">${refused.message}</p>`;
@@ -35,9 +36,9 @@ export async function signInPage(
 		status: refused?.status ?? 401,
 		body: html`${problem}<form method="post" action="/console/sign-in">
 <input type="hidden" name="target" value="${targetOf(to)}">
-<label for="email">E-mail</label><input id="email" name="email" type="email" autocomplete="username" required autofocus>
+<label for="email">E-mail</label>${asked === undefined ? EMAIL_FIELD : html`<input id="email" name="email" type="email" value="${asked.email}" autocomplete="username" required>`}
 <label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required>
-<p><button>Sign in</button></p></form>${ways}
+${asked === undefined ? "" : CODE_FIELD}<p><button>Sign in</button></p></form>${ways}
 <p>No account yet? <a href="/console/register">Make your account</a></p>`,
 		commands: [
 			command`svc login`,
@@ -45,6 +46,11 @@ export async function signInPage(
 		],
 	};
 }
+
+const EMAIL_FIELD = html`<input id="email" name="email" type="email" autocomplete="username" required autofocus>`;
+
+const CODE_FIELD = html`<label for="code">Code of your authenticator app, or a recovery code</label><input id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" autocapitalize="off" required autofocus>
+`;
 
 /** Tells whether a page is part of signing in: nobody goes on to it. */
 const isWayIn = (target = "") => /^\/console\/sign-(?:in|out)\b/.test(target);
@@ -64,12 +70,28 @@ export async function signIn(needs: SignInNeeds, visitor: Visitor, form: Fields)
 		const { token } = await (form.provider === undefined ? withPassword : withDirectory)(needs, visitor, form);
 		return { to: addressOf(form.target), cookies: [needs.cookies.begin(token)] };
 	} catch (error) {
+		if (error instanceof AppError && isAskedForCode(error, form))
+			return signInPage(
+				needs,
+				form.target,
+				{ status: error.status, message: explain(error) },
+				{ email: form.email ?? "" },
+			);
 		return refusedPage(needs, form.target, error);
 	}
 }
 
-const withPassword = (needs: SignInNeeds, visitor: Visitor, { email, password }: Fields) =>
-	login(needs, visitor, check(Login, { email, password }));
+/** Tells whether the form comes back with the field for a code: the account needs one, or the one that was typed is wrong. */
+const isAskedForCode = ({ code }: AppError, form: Fields) =>
+	code === "second_factor_required" || (code === "invalid_credentials" && form.code !== undefined);
+
+const explain = ({ code, message }: AppError) =>
+	code === "second_factor_required"
+		? "Type your password once more, and a code: your account has a second factor."
+		: message;
+
+const withPassword = (needs: SignInNeeds, visitor: Visitor, { email, password, code }: Fields) =>
+	login(needs, visitor, check(Login, { email, password, code: code || undefined }));
 
 function withDirectory(needs: SignInNeeds, visitor: Visitor, form: Fields) {
 	const { username, password, invitation: typed = "" } = form;

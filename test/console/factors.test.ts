@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { heading } from "../harness/browser.ts";
+import { type Desk, startErrands } from "../harness/errand.ts";
+import { ok, refused } from "../harness/expect.ts";
+import { nextCode } from "../harness/totp.ts";
+
+const errand = startErrands();
+
+errand("somebody adds an authenticator app, signs in with its code, and with a recovery code", async (desk) => {
+	const { client, page, ada, told, open } = desk;
+	await open("/account");
+	await page.getByRole("link", { name: "Second factor" }).click();
+	await heading(page, "Second factor");
+	await page.getByLabel("Password of your account").fill(ada.password);
+	await page.getByRole("button", { name: "Make a secret" }).click();
+	await told("Confirm the app with its first code.");
+	const [secret = "", link = ""] = String(await page.locator("[data-value]").textContent())
+		.trim()
+		.split("\n");
+	assert.match(link, /^otpauth:\/\/totp\//);
+	await page.getByLabel("First code of the app").fill(await nextCode(secret));
+	await page.getByRole("button", { name: "Confirm" }).click();
+	await told("Confirmed");
+	const codes = String(await page.locator("[data-value]").textContent())
+		.trim()
+		.split("\n");
+	assert.equal(codes.length, 10);
+	await page.reload();
+	await page.getByText("Left: 10.").waitFor();
+	const content = await page.content();
+	assert.equal(
+		[secret, ...codes].some((text) => content.includes(text)),
+		false,
+		"a reload shows them no more",
+	);
+	refused(await client.get("/auth/whoami", { token: ada.token }), 401);
+
+	await signInWith(desk, await nextCode(secret));
+	await signInWith(desk, codes[0] ?? "");
+
+	await open("/account/factors");
+	await page.getByText("Left: 9.").waitFor();
+	await page.getByText("Remove", { exact: true }).click();
+	const row = page.getByRole("row", { name: "Authenticator app" });
+	await row.getByLabel("Password").fill(ada.password);
+	await row.getByLabel("Code").fill(codes[1] ?? "");
+	await row.getByRole("button", { name: "Remove the app" }).click();
+	await told("The app is removed.");
+	ok(await client.post("/auth/login", { email: ada.email, password: ada.password }));
+});
+
+async function signInWith({ page, ada }: Desk, code: string): Promise<void> {
+	const submit = async () => {
+		await page.getByLabel("Password").first().fill(ada.password);
+		await page.getByRole("button", { name: "Sign in", exact: true }).click();
+	};
+	await page.getByRole("button", { name: "Sign out" }).click();
+	await page.getByLabel("E-mail").fill(ada.email);
+	await submit();
+	await page.getByText("your account has a second factor").waitFor();
+	assert.equal((await page.content()).includes(ada.password), false, "the page keeps no password");
+	await page.getByLabel("Code of your authenticator app").fill("000000");
+	await submit();
+	await page.getByText("the code is wrong").waitFor();
+	await page.getByLabel("Code of your authenticator app").fill(code);
+	await submit();
+	await page.getByRole("button", { name: "Sign out" }).waitFor();
+}
