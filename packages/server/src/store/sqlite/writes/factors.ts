@@ -3,7 +3,7 @@ import { decideProof, isConfirmed, mayAdd, splitDigests } from "../../../factors
 import type { Factor, FactorOwner, FactorProof, ProofOutcome, RecoveryCodes } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
-import type { Append } from "./audit.ts";
+import type { Append } from "../../../audit/chain.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { sessionOpening } from "./sessions.ts";
 
