@@ -1,9 +1,9 @@
 import type { Database } from "better-sqlite3";
+import type { Append } from "../../../audit/chain.ts";
 import { decideProof, isConfirmed, mayAdd, splitDigests } from "../../../factors/decide.ts";
 import type { Factor, FactorOwner, FactorProof, ProofOutcome, RecoveryCodes } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
-import type { Append } from "../../../audit/chain.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { sessionOpening } from "./sessions.ts";
 
