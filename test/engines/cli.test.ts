@@ -78,10 +78,7 @@ test("what an operator who knows nothing is told", options, async () => {
 		assert.match((await svc(4, `engine ${line}`)).stderr, /^svc: engine .*\bnothing\b.*\nhint: `svc engine list`/);
 	}
 	assert.match((await svc(4, "engine generate keyvalue --realm nothing")).stderr, /`svc realm list`/);
-	assert.match(
-		(await svc(2, "engine generate keyvalue")).stderr,
-		/^svc: .*\brealm\b.*\nhint: --realm, SVC_REALM or \.svc\.toml/,
-	);
+	assert.match((await svc(2, "engine generate keyvalue")).stderr, /\nhint: --realm, SVC_REALM or \.svc\.toml/);
 	assert.match((await svc(0, "lease list --realm REALM")).stderr, /`svc engine generate`/);
 	const { error } = await json<{ error: object }>("engine show nothing", 4);
 	assert.deepEqual(Object.keys(error), ["code", "message", "status"]);
@@ -95,23 +92,20 @@ test(
 			svc(code, `engine set keyvalue --allow-realm REALM ${rest}`, "canary-password\n");
 		assert.match((await set("--set adress=127.0.0.1:1 --secret password")).stderr, /^svc: .*\baddress, password,/);
 		assert.match((await set("--set address=nowhere --secret password")).stderr, /^svc: address .*host:port/);
-		assert.match((await set("--set address=127.0.0.1:1")).stderr, /password is required/);
+		assert.match((await set("--set address=127.0.0.1:1")).stderr, /^svc: password\b/);
 		assert.match(
 			(await set("--set address=127.0.0.1:1 --secret password --set max_ttl=long")).stderr,
 			/^svc: max_ttl\b/,
 		);
 		assert.match((await set("--set address=127.0.0.1:1 --secret password --set tls=maybe")).stderr, /^svc: tls\b/);
 		const broken = "--set address=127.0.0.1:1 --secret password";
-		assert.match((await set(broken)).stderr, /not stored.*\(ECONNREFUSED\)\nhint: .*--force/);
+		assert.match((await set(broken)).stderr, /\(ECONNREFUSED\)\nhint: .*--force/);
 		await svc(4, "engine show keyvalue");
 		const { stdout, stderr } = await set(`${broken} --force`, 0);
 		assert.match(stdout, /^status +ping failed: .*\(ECONNREFUSED\)$/m);
 		assert.match(stderr, /\bstored\b/);
 		const ping = await svc(5, "engine ping keyvalue");
-		assert.match(
-			ping.stderr,
-			/^svc: ping failed: .*\(ECONNREFUSED\)\nhint: `svc engine show` shows the configuration, /,
-		);
+		assert.match(ping.stderr, /^svc: ping failed: .*\(ECONNREFUSED\)\nhint: `svc engine show`/);
 		assert.match((await svc(5, "engine generate keyvalue --realm REALM")).stderr, /hint: .*`svc engine ping`/);
 		assert.equal((await json<{ error: { code: string } }>("engine ping keyvalue", 5)).error.code, "engine_unavailable");
 	},
@@ -139,7 +133,7 @@ test(
 			JSON.stringify({ address: redis.address, password: redis.password }),
 		);
 		assert.match((await svc(0, "engine show keyvalue --realm REALM")).stdout, /^max_ttl +24h$/m);
-		assert.equal((await svc(0, "engine remove keyvalue --realm REALM --yes")).stdout, "configuration removed\n");
+		for (const code of [0, 4]) await svc(code, "engine remove keyvalue --realm REALM --yes");
 	},
 );
 
@@ -168,30 +162,27 @@ test("a credential is made, works, is seen, and is revoked by its name or by its
 	const validated = await svc(0, `engine validate keyvalue --realm REALM --param username=${username}`);
 	assert.equal(validated.stdout, `valid    true\nmessage  credentials revoked: user ${username} deleted\n`);
 	await session.ended;
-	assert.equal((await svc(0, `lease revoke ${lease_id} --realm REALM`)).stdout, "lease revoked\n");
+	await svc(0, `lease revoke ${lease_id} --realm REALM`);
 	assert.match((await svc(0, `lease show ${lease_id} --realm REALM`)).stdout, /^state +revoked$/m);
 	assert.deepEqual(await redis.users(), []);
 	assert.equal((await json<{ leases: object[] }>("lease list --realm REALM")).leases.length, 2);
 });
 
 test("what an engine refuses is told in its own words", options, async () => {
-	assert.equal(
+	assert.match(
 		(await svc(1, "engine generate keyvalue --realm REALM --role root")).stderr,
-		"svc: unknown role root: valid roles are readonly, readwrite, admin\n",
+		/^svc: unknown role root\b.* readonly, readwrite, admin\n$/,
 	);
-	assert.equal(
-		(await svc(1, "engine generate keyvalue --realm REALM --ttl 99h")).stderr,
-		"svc: ttl 99h exceeds max 2h\n",
-	);
+	assert.match((await svc(1, "engine generate keyvalue --realm REALM --ttl 99h")).stderr, /^svc: ttl 99h .* 2h\n$/);
 	assert.match(
 		(await svc(1, "engine generate keyvalue --realm REALM --ttl soon")).stderr,
-		/^svc: invalid ttl: .*such as 1h/,
+		/^svc: invalid ttl: .* 1h\b/,
 	);
 	assert.match(
 		(await svc(1, "engine validate keyvalue --realm REALM --param username=default")).stderr,
 		/^svc: refusing to delete/,
 	);
-	assert.match((await svc(2, "lease list --state nothing")).stderr, /--state <state>' takes intent, active,/);
+	assert.match((await svc(2, "lease list --state nothing")).stderr, /--state\b.* intent, active,/);
 	for (const line of [
 		"show nothing --realm REALM",
 		"revoke nothing --realm REALM",
@@ -207,9 +198,9 @@ test("all leases of an engine are revoked at once, on a yes only", options, asyn
 	assert.match((await svc(2, "lease revoke-all --engine keyvalue")).stderr, /needs --yes/);
 	assert.equal((await redis.users()).length, 3);
 	assert.match((await svc(4, "lease revoke-all --realm nothing --yes")).stderr, /^svc: realm nothing\b/);
-	assert.equal((await svc(0, "lease revoke-all --engine pki --yes")).stdout, "leases that are being revoked: 0\n");
+	assert.match((await svc(0, "lease revoke-all --engine pki --yes")).stdout, /\b0\n$/);
 	const { stdout } = await svc(0, `lease revoke-all --engine keyvalue --user ${world.admin.id} --realm REALM --yes`);
-	assert.equal(stdout, "leases that are being revoked: 3\n");
+	assert.match(stdout, /\b3\n$/);
 	await eventually("all are gone", async () => (await redis.users()).length === 0);
 });
 
@@ -217,17 +208,14 @@ test("a lease whose target is away waits, says why, and can be abandoned", optio
 	const [first, second] = [await make(), await make()];
 	await redis.kill();
 	const queued = await svc(0, `lease revoke ${first.lease_id} --realm REALM`);
-	assert.match(queued.stdout, /\bunreachable\b.*\bkeeps trying\b/);
+	assert.match(queued.stdout, /\bunreachable\b/);
 	assert.match(queued.stderr, /`svc lease show \S+ --realm \S+`/);
-	assert.match(
-		(await svc(5, `engine validate keyvalue --realm REALM --param username=${second.username}`)).stderr,
-		/\bkeeps trying\b/,
-	);
+	await svc(5, `engine validate keyvalue --realm REALM --param username=${second.username}`);
 	const waiting = rows(await svc(0, "lease list --realm REALM --state revoking"));
 	assert.deepEqual([waiting[0]?.at(-1), waiting.length], ["LAST ERROR", 3]);
 	for (const row of waiting.slice(1)) assert.match(row.at(-1) ?? "", /key-value store/);
 	const abandon = `lease abandon ${first.lease_id} --reason gone --yes`;
-	assert.equal((await svc(0, abandon)).stdout, "lease abandoned\n");
+	await svc(0, abandon);
 	assert.match((await svc(1, abandon)).stderr, /\bclosed\b/);
 	await redis.start();
 	await eventually("the other one is revoked", async () =>
@@ -251,7 +239,7 @@ test("who administers nothing is told so, and sees the leases of a realm", optio
 		assert.equal(code, 3, stderr);
 		assert.match(stderr, /^svc: \S/);
 	}
-	assert.match((await other.run(["lease", "list"])).stderr, /hint: --realm, SVC_REALM or .svc.toml names a realm/);
+	assert.match((await other.run(["lease", "list"])).stderr, /hint: --realm, SVC_REALM or \.svc\.toml/);
 	assert.equal((await other.run(["lease", "list", "--realm", world.slug])).code, 0);
 	const denied = await other.run(["engine", "generate", "keyvalue", "--realm", world.slug, "--role", "admin"]);
 	assert.equal(denied.code, 3, denied.stderr);
