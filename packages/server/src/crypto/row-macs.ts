@@ -40,6 +40,8 @@ interface Derived {
 	name: string;
 	/** MAC of a row's text, with the key's id before it. */
 	mac: (text: string) => Buffer;
+	/** The same, remembered for reads. */
+	known: (text: string) => Buffer;
 	/** Term of a row's text in the key's sums: below 2^256, and stored nowhere. */
 	term: (text: string) => bigint;
 	tip: DataKey;
@@ -47,7 +49,7 @@ interface Derived {
 
 const MAC_BYTES = 32;
 
-/** Answers remembered for each use of a key, and length of the texts that are worth it: a megabyte at most. */
+/** MACs remembered for reads, and length of the texts that are worth it: a megabyte at most. */
 const MAX_KNOWN = 2048;
 const MAX_KNOWN_TEXT = 512;
 
@@ -63,26 +65,26 @@ export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes)
 	const named = (name: string) => all.find((key) => key.name === name) ?? missing();
 	/** Finds the key that the first bytes name. */
 	const byId = (bytes: Buffer) => all.find(({ id }) => id.compare(bytes, 0, KEY_ID_BYTES) === 0);
-	const keyOf = (mac: unknown, text: string) => {
+	const keyOf = (mac: unknown, text: string, use: "mac" | "known") => {
 		if (!Buffer.isBuffer(mac) || mac.length !== KEY_ID_BYTES + MAC_BYTES) return undefined;
 		const key = byId(mac);
 		// Nobody who could measure it chooses the MAC and asks often: an ordinary comparison is enough.
-		return key?.mac(text).equals(mac) ? key : undefined;
+		return key?.[use](text).equals(mac) ? key : undefined;
 	};
 	return {
 		active,
 		names: all.map(({ name }) => name).join(" "),
 		make: (text, name = active) => named(name).mac(text),
-		usual: (text) => all[0]?.mac(text) ?? null,
+		usual: (text) => all[0]?.known(text) ?? null,
 		sign(text, name = active) {
 			const key = named(name);
 			return { mac: key.mac(text), term: key.term(text) };
 		},
 		signed(mac, text) {
-			const key = keyOf(mac, text);
+			const key = keyOf(mac, text, "mac");
 			return key && { key: key.name, term: key.term(text) };
 		},
-		fits: (mac, text) => keyOf(mac, text) !== undefined,
+		fits: (mac, text) => keyOf(mac, text, "known") !== undefined,
 		seal: (text, name = active) => sealRecord(named(name).tip, TIP, Buffer.from(text), randomBytes),
 		open(box) {
 			const id = keyIdOf(box);
@@ -101,12 +103,14 @@ function missing(): never {
 function derive(key: RowKey): Derived {
 	const id = Buffer.from(key.id);
 	const name = id.toString("hex");
-	const [mac, term] = [shortHmac(bytesFor(key, "mac")), shortHmac(bytesFor(key, "term"))];
+	const [macOf, termOf] = [shortHmac(bytesFor(key, "mac")), shortHmac(bytesFor(key, "term"))];
+	const mac = (text: string) => Buffer.from(name + macOf(text), "hex");
 	return {
 		id,
 		name,
-		mac: remembered((text) => Buffer.from(name + mac(text), "hex")),
-		term: remembered((text) => BigInt(`0x${term(text)}`)),
+		mac,
+		known: remembered(mac),
+		term: (text) => BigInt(`0x${termOf(text)}`),
 		tip: dataKey(id, bytesFor(key, "tip")),
 	};
 }
@@ -115,9 +119,12 @@ function bytesFor({ bytes }: RowKey, use: string): Buffer {
 	return Buffer.from(hkdfSync("sha256", bytes, "", `svc rows ${use} v1`, MAC_BYTES));
 }
 
-/** Remembers the answers for the rows that were asked for last: a write reads who may write, and changes what the write before it made. */
-function remembered<Answer>(answer: (text: string) => Answer): (text: string) => Answer {
-	const known = new Map<string, Answer>();
+/**
+ * Remembers the MACs of the rows that were read last, such as those of who may write. To remember one takes twice as long as to make it, so those that a
+ * write makes are not worth it.
+ */
+function remembered(answer: (text: string) => Buffer): (text: string) => Buffer {
+	const known = new Map<string, Buffer>();
 	return (text) => {
 		const found = known.get(text);
 		if (found !== undefined) return found;
