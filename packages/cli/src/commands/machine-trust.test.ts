@@ -139,7 +139,7 @@ test("a trust that is there is replaced with --change only", async () => {
 	assert.match(refused.stderr, /\nhint: --change\b/);
 	const changed = await run([...words, "--change"], server);
 	assert.deepEqual([changed.code, changed.stderr], [0, ""]);
-	assert.match(changed.stdout, /^shop\/deploy .* a .*repository_id="2002" protected=true\n$/);
+	assert.match(changed.stdout, /^shop\/deploy .* a .*\brepository_id="2002" protected=true\n$/);
 });
 
 test("trusts are listed and shown with their claims, and removed after a question", async () => {
