@@ -16,6 +16,7 @@ export interface RowState {
 	readonly sums: KeySums;
 }
 
+/** Sums of no rows. */
 export const NO_SUMS: RowSums = { access: 0n, content: 0n };
 
 /** Receives each change of a row that the log names: its name, and the row as events name it. */

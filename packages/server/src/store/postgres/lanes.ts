@@ -4,6 +4,7 @@ import type { Connection } from "./connection.ts";
 /** Connections that read for requests; for long questions; and for questions that read everything, which would keep the others waiting. */
 export const LANES = { requests: 2, long: 1, everything: 1 } as const;
 
+/** Name of a lane. */
 export type LaneName = keyof typeof LANES;
 
 /** Connections that questions take in turn. */

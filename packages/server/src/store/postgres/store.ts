@@ -13,6 +13,7 @@ import { createWriter } from "./writer.ts";
 /** Exit code of a storage failure: EX_IOERR. Design: §4. */
 const STORAGE_EXIT_CODE = 74;
 
+/** Database to open, and listener to its end. */
 export interface PostgresOptions {
 	address: Address;
 	/** Start of the server. */

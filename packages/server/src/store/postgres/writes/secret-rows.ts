@@ -3,6 +3,7 @@ import { type NewVersion, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Change } from "../database.ts";
 import type { StoredRows } from "../stored-rows.ts";
 
+/** The row of a key in an environment. */
 export type Head = StoredRows["secret"];
 
 type Name = Pick<Head, "realm_id" | "environment" | "key">;
