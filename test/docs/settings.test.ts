@@ -37,6 +37,7 @@ test("the page tells the defaults that the server has", () => {
 		"tls.mode": config.tls.mode,
 		master_key_file: "master.key",
 		"registration.mode": config.registration.mode,
+		"auth.second_factor": config.second_factor,
 		plugins_dir: config.plugins_dir.replace("/srv/data/", ""),
 		"log.level": config.log_level,
 		"secrets.enforce_expiry": `${config.enforce_expiry}`,

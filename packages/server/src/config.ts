@@ -58,6 +58,7 @@ const SETTINGS = {
 	next_master_key_file: [v.string(), "a path"],
 	"registration.mode": [v.picklist(["open", "domain", "admin", "closed"]), "open, domain, admin or closed"],
 	"registration.allowed_domains": [Strings, "a list of domains"],
+	"auth.second_factor": [v.picklist(["off", "admins", "all"]), "off, admins or all"],
 	plugins_dir: [v.string(), "a path"],
 	"log.level": [v.picklist(LOG_LEVELS), LOG_LEVELS.join(", ")],
 	trusted_proxies: [Strings, "a list of addresses"],
@@ -96,6 +97,8 @@ export interface Config {
 	/** `SVC_BOOT_ID`: identifies this boot of the machine, where the unit hides it from the process. */
 	boot_id: string | undefined;
 	registration: { mode: "open" | "domain" | "admin" | "closed"; allowed_domains: string[] };
+	/** Those whose sessions need a second factor: nobody, instance admins, or everybody who signs in with a password. Design: §16 */
+	second_factor: "off" | "admins" | "all";
 	plugins_dir: string;
 	log_level: (typeof LOG_LEVELS)[number];
 	trusted_proxies: string[];
@@ -138,6 +141,7 @@ export function readConfig(env: Record<string, string | undefined>, cwd: string)
 		master_key: env.SVC_MASTER_KEY === undefined ? undefined : new Redacted(env.SVC_MASTER_KEY),
 		credentials_dir: env.CREDENTIALS_DIRECTORY,
 		boot_id: env.SVC_BOOT_ID,
+		second_factor: given["auth.second_factor"] ?? "off",
 		registration: {
 			mode: given["registration.mode"] ?? "open",
 			allowed_domains: (given["registration.allowed_domains"] ?? []).map((domain) => domain.toLowerCase()),

@@ -14,7 +14,7 @@ export interface PasswordLoginNeeds extends Omit<AccountNeeds, "keyring"> {
 	keyring: FactorUseNeeds["keyring"];
 }
 
-/** What a visitor typed. */
+/** Credentials as a visitor typed them. */
 interface Typed {
 	email: string;
 	password: string;

@@ -95,6 +95,7 @@ function whoamiRoute(): Route {
 		status: 200,
 		answer: CallerSchema,
 		forMachines: true,
+		forNewFactor: true,
 		errors: [],
 		async handle({ actor: { user_id: id, email, name, instance_admin, scopes, ...actor } }) {
 			const { token_id = null, realm_id, environment, engines, expires_at } = actor;
@@ -111,6 +112,7 @@ function sessionRoutes(needs: AccountRouteNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/auth/logout",
+			forNewFactor: true,
 			summary: "End the session",
 			status: 200,
 			answer: MessageSchema,

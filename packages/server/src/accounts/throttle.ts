@@ -52,7 +52,7 @@ export interface Throttle {
 		attempt: (failed: () => void) => Promise<T>,
 	): Promise<T>;
 	/**
-	 * Refuses a source that is not known, or a known one, after too many wrong codes of a second factor: whoever types these has the password.
+	 * Refuses a source that is not known, or a known one, after too many wrong codes of a second factor: their sender has the password.
 	 * @throws AppError rate_limited
 	 */
 	checkCodes(account: string, ip: string): Promise<void>;

@@ -1,5 +1,5 @@
 import type { KeySet, MacKey } from "../crypto/key-set.ts";
-import type { SessionOwnerNeeds } from "../http/authenticate.ts";
+import type { FactorCheckNeeds, SessionOwnerNeeds } from "../http/authenticate.ts";
 import type { Endpoint } from "./page.ts";
 import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
 import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
@@ -28,6 +28,7 @@ import { type TrustPageNeeds, trustPage } from "./pages/trust.ts";
 
 /** Dependencies of the console: those of the rules that its pages call. */
 export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
+	FactorCheckNeeds &
 	Omit<SignInNeeds, "sessions" | "cookies"> &
 	RealmPageNeeds &
 	SecretNeeds &

@@ -1,7 +1,7 @@
 import { createCache } from "../cache.ts";
 import { CONSOLE_TYPE, createSessionTokens, type SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
-import { identifySession } from "../http/authenticate.ts";
+import { identifySession, lacksFactor } from "../http/authenticate.ts";
 import { parseQuery } from "../http/input.ts";
 import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
 import type { Actor } from "../policy/model.ts";
@@ -9,7 +9,7 @@ import { type Cookies, cookiesFor } from "./cookies.ts";
 import { checkForm, checkWay, FORM_TOKEN, formToken, isFromElsewhere } from "./door.ts";
 import { createDrafts } from "./drafts.ts";
 import { endpointsOf, type SiteNeeds } from "./endpoints.ts";
-import { html, targetOf } from "./html.ts";
+import { address, html, targetOf } from "./html.ts";
 import { createLayout, type Frame, type Layout } from "./layout.ts";
 import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
 import { bounce } from "./pages/bounce.ts";
@@ -51,6 +51,9 @@ export function createSite(needs: SiteNeeds): Pages {
 		refuse: async (_, error) => showError(site, NOBODY, error),
 	};
 }
+
+/** The page that a session without a required second factor gets in place of any other. */
+const FACTORS = "/console/account/factors";
 
 const NOBODY: Frame = { email: undefined, token: html``, message: undefined };
 
@@ -116,6 +119,10 @@ async function visit(
 		if (pathname === "/console/sign-out" && request.method === "POST") {
 			ofSession.draft.drop();
 			return moved(await signOut(signInNeeds(site), actor));
+		}
+		if (pathname !== FACTORS && (await lacksFactor(needs, actor))) {
+			kept.message = "This server requires a second factor: add one, then go on.";
+			return moved({ to: address`/console/account/factors` });
 		}
 		const result = await find(site, request.method, pathname, (endpoint, params) =>
 			endpoint.answer({ ...asked, params }),

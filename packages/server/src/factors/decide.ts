@@ -6,7 +6,7 @@ type Standing = Pick<Factor, "id" | "last_step" | "confirmed_at">;
 export type Used = { factor_id: string; step: number } | { digests: Buffer };
 
 /**
- * Decides whether a proof is still good. A step is accepted once, and none before it: whoever saw a code being typed has the same half minute. Design: §16
+ * Decides whether a proof is still good. A step is accepted once, and none before it: a code that was seen while it was typed is worth nothing. Design: §16
  * @param factors of the account
  * @param digests of its recovery codes
  * @returns what it uses up, or undefined

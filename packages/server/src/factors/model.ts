@@ -4,6 +4,9 @@ import type { AuditEvent } from "../audit/model.ts";
 import { errorMessage } from "../messages.ts";
 import { type Port, read, write } from "../operation.ts";
 
+/** Those whose sessions need a second factor: nobody, instance admins, or everybody who signs in with a password. Design: §16 */
+export type SecondFactor = "off" | "admins" | "all";
+
 /** Confirmed second factors of one account. Each one is a further chance for a guess. */
 export const MAX_FACTORS = 3;
 
@@ -59,10 +62,10 @@ export interface RecoveryCodes {
 	created_at: string;
 }
 
-/** What a right code uses up: a step of a factor, or a recovery code by its digest. The transaction checks that it was not used meanwhile. */
+/** Use of a right code: a step of a factor, or a recovery code by its digest. The transaction checks that it was not used meanwhile. */
 export type FactorProof = { factor_id: string; step: number } | { digest: Buffer };
 
-/** What the maker of a change has proved: the stored password, and a second factor where one stands. */
+/** Proof by the maker of a change: the stored password, and a second factor where one stands. */
 export interface FactorOwner {
 	user_id: string;
 	password: string;
@@ -76,6 +79,8 @@ export type ProofOutcome = "done" | "changed" | "used";
 export const factorOperations = {
 	/** Lists the account's factors, those that are not confirmed among them, in the order in which they were made. */
 	ofUser: read<(user_id: string) => Factor[]>(),
+	/** Tells whether a session was opened with a password, and its account has no confirmed factor. */
+	isLacking: read<(jti: string, user_id: string) => boolean>(),
 	recoveryCodes: read<(user_id: string) => RecoveryCodes | undefined>(),
 	/** Opens a session as `accounts.openSession` does, and uses the proof up. */
 	signIn: write<

@@ -33,6 +33,7 @@ function listRoutes(needs: FactorNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/auth/factors",
+			forNewFactor: true,
 			summary: "The second factors of the caller's account, and how many recovery codes are left",
 			status: 200,
 			answer: v.object({ factors: v.array(FactorSchema), recovery_codes_left: Count }),
@@ -51,6 +52,7 @@ function changeRoutes(needs: FactorNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/auth/factors",
+			forNewFactor: true,
 			summary: "Make the secret of a second factor, shown once; its first code must confirm it within 15 minutes",
 			body: AddFactor,
 			status: 201,
@@ -61,6 +63,7 @@ function changeRoutes(needs: FactorNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/auth/factors/{id}/confirm",
+			forNewFactor: true,
 			summary:
 				"Confirm a second factor with its first code: end the other sessions, and get recovery codes, shown once",
 			body: ConfirmFactor,

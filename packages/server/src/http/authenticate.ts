@@ -1,9 +1,10 @@
 import type { AccountStore } from "../accounts/model.ts";
 import { tokenDigest } from "../crypto/api-token.ts";
 import type { SessionTokens } from "../crypto/session.ts";
-import { unauthorized } from "../errors.ts";
+import { AppError, unauthorized } from "../errors.ts";
 import { hasExpired } from "../expiry.ts";
-import { type RefusalNeeds, refuseBackupToken, refuseMachine } from "../policy/authorize.ts";
+import type { FactorStore, SecondFactor } from "../factors/model.ts";
+import { logRefusal, type RefusalNeeds, refuseBackupToken, refuseMachine } from "../policy/authorize.ts";
 import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { FOR_BACKUPS, type TokenStore } from "../tokens/model.ts";
@@ -13,10 +14,13 @@ import type { Route } from "./route.ts";
 export interface IdentityNeeds {
 	store: RefusalNeeds["store"] & {
 		accounts: Pick<AccountStore, "sessionOwner">;
+		factors: Pick<FactorStore, "isLacking">;
 		tokens: Pick<TokenStore, "owner" | "used">;
 	};
 	system: System;
 	sessions: SessionTokens;
+	/** Those whose sessions need a second factor; nobody's by default. */
+	second_factor?: SecondFactor;
 	/** Last noted use of each token: its id to milliseconds. */
 	noted: Pick<Map<string, number>, "get"> & { set(id: string, at: number): unknown };
 }
@@ -27,11 +31,11 @@ const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
 const LAST_USE_MS = 60_000;
 
 /** The callers to whom a route is open beside people: none by default. */
-type OpenTo = Pick<Route, "forMachines" | "forBackups">;
+type OpenTo = Pick<Route, "forMachines" | "forBackups" | "forNewFactor">;
 
 /**
  * Identifies the caller of a request.
- * @throws AppError unauthorized, forbidden (a machine), insufficient_scope (a token for backups)
+ * @throws AppError unauthorized, forbidden (a machine, or a session without a second factor), insufficient_scope (a token for backups)
  */
 export type Identify = (
 	authorization: string | undefined,
@@ -45,15 +49,30 @@ export type Identify = (
  * Spec: API › Authentication
  */
 export function createIdentify(needs: IdentityNeeds): Identify {
-	return async (authorization, request_id, ip, { forMachines, forBackups } = {}) => {
+	return async (authorization, request_id, ip, { forMachines, forBackups, forNewFactor } = {}) => {
 		const token = BEARER.exec(authorization ?? "")?.[1];
 		const identity = token === undefined ? undefined : await findIdentity(needs, token);
 		if (identity === undefined) throw unauthorized();
 		const actor = { ...identity, grants: [], request_id, ip };
 		if (actor.machine !== undefined && forMachines !== true) throw await refuseMachine(needs, actor);
 		if (actor.purpose !== undefined && forBackups !== true) throw await refuseBackupToken(needs, actor);
+		if (forNewFactor !== true && (await lacksFactor(needs, actor)))
+			throw await logRefusal(needs, actor, noFactor(), "second_factor");
 		return actor;
 	};
+}
+
+/** Tells whether a caller has a session only, where the server requires a second factor beside the password. Providers ask for their own. Design: §16 */
+export async function lacksFactor(
+	{ store, second_factor = "off" }: FactorCheckNeeds,
+	{ jti, user_id, instance_admin }: Pick<Actor, "jti" | "user_id" | "instance_admin">,
+): Promise<boolean> {
+	const isRequired = second_factor === "all" || (second_factor === "admins" && instance_admin);
+	return isRequired && jti !== undefined && store.factors.isLacking(jti, user_id);
+}
+
+function noFactor(): AppError {
+	return new AppError("forbidden", "this server requires a second factor: add one with `svc factor add`");
 }
 
 type Identity = Omit<Actor, "request_id" | "ip" | "grants">;
@@ -94,6 +113,11 @@ function noteUse({ store, noted }: IdentityNeeds, id: string, now: Date): void {
 	noted.set(id, now.getTime());
 	store.tokens.used({ id, at: now.toISOString() }).catch(() => undefined);
 }
+
+/** Dependencies of asking whether a session lacks a second factor. */
+export type FactorCheckNeeds = Pick<IdentityNeeds, "second_factor"> & {
+	store: { factors: Pick<FactorStore, "isLacking"> };
+};
 
 /** Dependencies of recognizing a session. */
 export type SessionOwnerNeeds = Pick<IdentityNeeds, "system" | "sessions"> & {

@@ -57,6 +57,8 @@ interface Definition<Path extends string, Query, Body, Who> {
 	forMachines?: boolean;
 	/** A token for backups may call it. Each one gets 403 from all other routes. */
 	forBackups?: boolean;
+	/** A session without the second factor that the server requires may call it. Each one gets 403 from all other routes. Design: §16 */
+	forNewFactor?: boolean;
 	/** Answers also while the database is not trusted. */
 	trustsNothing?: boolean;
 	/** Answered instead of the error object when something is not found. */

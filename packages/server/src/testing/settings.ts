@@ -121,6 +121,16 @@ export const SETTINGS: Setting[] = [
 		unset: [],
 	},
 	{
+		name: "auth.second_factor",
+		variable: "SVC_AUTH_SECOND_FACTOR",
+		file: '"all"',
+		fromFile: "all",
+		text: "admins",
+		fromText: "admins",
+		read: (c) => c.second_factor,
+		unset: "off",
+	},
+	{
 		name: "plugins_dir",
 		variable: "SVC_PLUGINS_DIR",
 		file: '"p"',

@@ -96,7 +96,9 @@ const MAX_NOTED = 10_000;
 export function wireApp(parts: AppParts) {
 	const { config, store, system, keyring, log, build, limits, address, isAltered } = parts;
 	const signing = createSigning(parts);
-	const identify = createIdentify({ ...signing, store, system, noted: createCache<string, number>(MAX_NOTED) });
+	const { second_factor } = config;
+	const noted = createCache<string, number>(MAX_NOTED);
+	const identify = createIdentify({ ...signing, store, system, second_factor, noted });
 	const metrics = createMetrics(parts);
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines) };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
@@ -163,11 +165,11 @@ function createSso({ system, address, limits, protocols }: AppParts) {
 function wireConsole(
 	parts: AppParts,
 	{ history }: Metrics,
-	rules: Omit<SiteNeeds, keyof AppParts | keyof Engines | "history" | "realms_per_account">,
+	rules: Omit<SiteNeeds, keyof AppParts | keyof Engines | "history" | "realms_per_account" | "second_factor">,
 ) {
-	const { limits, base_url } = parts.config;
+	const { limits, base_url, second_factor } = parts.config;
 	const { realms_per_account } = limits;
-	return createConsole(base_url, { ...parts, ...parts.engines, ...rules, history, realms_per_account });
+	return createConsole(base_url, { ...parts, ...parts.engines, ...rules, history, realms_per_account, second_factor });
 }
 
 /** Makes the routes of accounts, and of the codes with which people get in. */

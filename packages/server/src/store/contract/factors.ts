@@ -149,6 +149,22 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		assert.ok(await accounts.openSession({ session: aSession(account.id), password: PASSWORD }, anEvent()));
 	});
 
+	test("a session by password lacks a factor until its account has confirmed one; one at a provider never does", async () => {
+		const account = await addAccount(store);
+		const [own, provided] = [aSession(account.id), aSession(account.id, { provider: "corp" })];
+		for (const session of [own, provided])
+			assert.ok(await accounts.openSession({ session, password: PASSWORD }, anEvent()));
+		const factor = aFactor(account.id);
+		await add(account, undefined, factor);
+		const lacking = async () => [
+			await factors.isLacking(own.jti, account.id),
+			await factors.isLacking(provided.jti, account.id),
+		];
+		assert.deepEqual(await lacking(), [true, false]);
+		await confirm(account, factor.id, 1, own.jti);
+		assert.deepEqual(await lacking(), [false, false]);
+	});
+
 	test("those that were never confirmed are forgotten, and no others", async () => {
 		const { account } = await withFactor();
 		const waiting = await addAccount(store);

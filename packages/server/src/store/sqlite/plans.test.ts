@@ -133,6 +133,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 		/realm_deleted_by_slug \(slug=\? AND deleted_at>\?\)/,
 	],
 	"realms.deletedBefore": [() => realms.deletedBefore(MADE_AT), /realm_deleted \(deleted_at>\? AND deleted_at<\?\)/],
+	"factors.isLacking": [() => factors.isLacking("j", "a"), /session USING PRIMARY KEY \(jti=\?\)/],
 	"factors.ofUser": [() => factors.ofUser("a"), /factor USING INDEX factor_by_user \(user_id=\?\)/],
 	"factors.recoveryCodes": [() => factors.recoveryCodes("a"), /recovery_codes USING PRIMARY KEY \(user_id=\?\)/],
 	"resets.ofUser": [() => resets.ofUser("a", MADE_AT), /reset_code USING PRIMARY KEY \(user_id=\?\)/],

@@ -1,6 +1,7 @@
+import { isConfirmed } from "../../../factors/decide.ts";
 import type { Implementations } from "../../store.ts";
-import { asc, eq, sql } from "../drizzle.ts";
-import { factor, recoveryCodes } from "../schema.ts";
+import { and, asc, eq, sql } from "../drizzle.ts";
+import { factor, recoveryCodes, session } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
@@ -22,7 +23,16 @@ export function factorReads(db: Reader): Implementations<"read">["factors"] {
 			.where(eq(recoveryCodes.user_id, placeholder("user_id")))
 			.prepare(),
 	);
+	const password = later(() =>
+		db
+			.select({ jti: session.jti })
+			.from(session)
+			.where(and(eq(session.jti, placeholder("jti")), eq(session.provider, "")))
+			.prepare(),
+	);
+	const isAsked = (user_id: string) => ofUser().all({ user_id }).some(isConfirmed);
 	return {
+		isLacking: (jti, user_id) => password().get({ jti }) !== undefined && !isAsked(user_id),
 		ofUser: (user_id) => ofUser().all({ user_id }),
 		recoveryCodes: (user_id) => codes().get({ user_id }),
 	};
