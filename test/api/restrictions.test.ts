@@ -1,6 +1,6 @@
 /* Every route × every restriction that a token can have. Design: §13 */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Answer, api } from "../harness/client.ts";
 import { MEMO_ENGINES } from "../harness/engine-requests.ts";
@@ -38,6 +38,8 @@ const NOBODY: Expected = { status: 401, code: "unauthorized" };
 let engines: MemoEngines;
 let server: Server;
 let world: World;
+/** Tokens that the running test made. */
+const made: { who: Person; id: string }[] = [];
 /** Slug of a realm that the requests do not concern, by its owner. */
 let elsewhere: Map<Person, string>;
 let dead: Record<(typeof DEAD)[number], string>;
@@ -84,10 +86,10 @@ interface Attempt {
 	readonly slug: string;
 }
 
-async function prepare({ name, auth }: Endpoint, scopes: string): Promise<Attempt> {
+async function prepare({ name, auth }: Endpoint, scopes: string, leaver?: Person): Promise<Attempt> {
 	const { instance, owner } = world.people;
 	const isInstance = auth === "instance";
-	const who = isInstance ? instance : owner;
+	const who = leaver ?? (isInstance ? instance : owner);
 	const request = await requestTo(name)(world, { person: who, scopes });
 	const [, inPath] = /^\/api\/v1\/(?:realms|eso)\/([^/?]+)/.exec(request.path) ?? [];
 	const [, inQuery] = /[?&]realm=([^&]+)/.exec(request.path) ?? [];
@@ -126,6 +128,13 @@ function naming(endpoint: Endpoint, { path, body }: PreparedRequest, limit: Limi
 	return { path: `${path}${path.includes("?") ? "&" : "?"}env=${environment}`, ...(body && { body }) };
 }
 
+/** Makes a token that is revoked after the test: an account may have 1,000. */
+async function newToken(who: Person, scopes: string | undefined, limits?: object): Promise<string> {
+	const { id, token } = await apiToken(world.api, who, scopes, limits);
+	made.push({ who, id });
+	return token;
+}
+
 function send({ method }: Endpoint, { path, body }: PreparedRequest, token: string): Promise<Answer> {
 	return world.api.send(method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
 }
@@ -151,7 +160,7 @@ async function tryLimit(endpoint: Endpoint, limit: Limit): Promise<string[]> {
 	const attempt = await prepare(endpoint, ALL);
 	// Only the instance admin makes a token for backups, which has no scopes.
 	const [maker, scopes] = limit === "backups" ? [world.people.instance, undefined] : [attempt.who, ALL];
-	const { token } = await apiToken(world.api, maker, scopes, limitsOf(limit, endpoint, attempt));
+	const token = await newToken(maker, scopes, limitsOf(limit, endpoint, attempt));
 	const outcome: Outcome = KINDS[kind][limit];
 	const right = outcome !== "ok" ? REFUSALS[outcome] : scope === "session" ? NOT_A_SESSION : successOf(endpoint);
 	return difference(
@@ -164,23 +173,27 @@ async function tryLimit(endpoint: Endpoint, limit: Limit): Promise<string[]> {
 async function tryScopes(endpoint: Endpoint, scopes: string): Promise<string[]> {
 	const { scope } = endpoint;
 	const { who, request } = await prepare(endpoint, scopes);
-	const { token } = await apiToken(world.api, who, scopes);
+	const token = await newToken(who, scopes);
 	const allowed = holds(scopes, scope) ? successOf(endpoint) : REFUSALS.scope;
 	return difference(scopes, await send(endpoint, request, token), scope === "session" ? NOT_A_SESSION : allowed);
 }
 
 /** Requests that end or change the session use the session of somebody whom no other test needs. */
 async function trySession(endpoint: Endpoint): Promise<string[]> {
-	const { who, request } = await prepare(endpoint, ALL);
-	const { token } =
-		endpoint.kind === "session" && endpoint.path.startsWith("/api/v1/auth/") ? await person(world.api, "leaver") : who;
-	return difference("a session", await send(endpoint, request, token), successOf(endpoint));
+	const isOwn = endpoint.kind === "session" && endpoint.path.startsWith("/api/v1/auth/");
+	const leaver = isOwn ? await person(world.api, "leaver") : undefined;
+	const { who, request } = await prepare(endpoint, ALL, leaver);
+	return difference("a session", await send(endpoint, request, who.token), successOf(endpoint));
 }
 
 async function tryDead(endpoint: Endpoint, kind: (typeof DEAD)[number]): Promise<string[]> {
 	const { request } = await prepare(endpoint, ALL);
 	return difference(kind, await send(endpoint, request, dead[kind]), NOBODY);
 }
+
+afterEach(async () => {
+	await Promise.all(made.splice(0).map(({ who, id }) => world.api.delete(`/auth/tokens/${id}`, { token: who.token })));
+});
 
 for (const endpoint of ENDPOINTS) {
 	const { name, kind } = endpoint;

@@ -17,6 +17,15 @@ import { MACHINE_REQUESTS } from "./machine-requests.ts";
 import { SSO_REQUESTS } from "./sso-requests.ts";
 import { freshSecret, type World } from "./world.ts";
 
+let logins: Promise<unknown> = Promise.resolve();
+
+/** Signs people in one after another: of one account, only four logins may wait. */
+function loginInTurn(...asked: Parameters<typeof login>): ReturnType<typeof login> {
+	const next = logins.then(() => login(...asked));
+	logins = next.catch(() => undefined);
+	return next;
+}
+
 /** The sender of a request: nobody, or a person with a token of these scopes. */
 export interface Caller {
 	readonly person: Person | undefined;
@@ -99,7 +108,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	},
 
 	"DELETE /api/v1/auth/sessions/{id}": async ({ api, people }, { person = people.owner }) => ({
-		path: `${V1}/auth/sessions/${sessionId(await login(api, person))}`,
+		path: `${V1}/auth/sessions/${sessionId(await loginInTurn(api, person))}`,
 	}),
 
 	"POST /api/v1/auth/tokens": (_, { scopes }) => ({
