@@ -75,11 +75,12 @@ export function createChain(start: ChainEnd, write: (event: StoredEvent) => void
 		if (changed.size === 0) return undefined;
 		const rows = [...changed.values()];
 		changed.clear();
-		for (; rows.length > ROWS_AN_EVENT; rows.splice(0, ROWS_AN_EVENT)) {
-			const data = JSON.stringify({ of: event.type, rows: rows.slice(0, ROWS_AN_EVENT).join(" ") });
+		let at = 0;
+		for (; rows.length - at > ROWS_AN_EVENT; at += ROWS_AN_EVENT) {
+			const data = JSON.stringify({ of: event.type, rows: rows.slice(at, at + ROWS_AN_EVENT).join(" ") });
 			add({ ...event, type: "rows.changed", data });
 		}
-		return rows.join(" ");
+		return rows.slice(at).join(" ");
 	};
 	const append: Append = (event, known) => {
 		const rows = named(event);

@@ -6,7 +6,7 @@ import { authorize, requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { type DeletedSecret, RESTORABLE_DAYS } from "./model.ts";
 import { secretNotFound } from "./refusals.ts";
-import type { SecretName, SecretNeeds, SecretWritten } from "./secrets.ts";
+import type { BulkNeeds, SecretName, SecretNeeds, SecretWritten } from "./secrets.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -85,7 +85,7 @@ type ListedDeletion = Omit<DeletedSecret, "realm_id">;
  * Design: §15
  */
 export async function listDeletedSecrets(
-	needs: SecretNeeds,
+	needs: Pick<BulkNeeds, "whole_reads"> & SecretNeeds,
 	actor: Actor,
 	slug: string,
 	asked: Environment | undefined,
@@ -95,11 +95,13 @@ export async function listDeletedSecrets(
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment });
 	const now = needs.system.now();
 	const since = restorableSince(now);
+	const inTurn = <T>(read: () => Promise<T>) => needs.whole_reads.run(read, { key: actor.user_id });
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
 		list: `deleted secrets ${realm.id} ${environment ?? ""}`,
-		read: (after, limit) => needs.store.secrets.deleted(realm.id, environment, since, after ?? "", limit),
+		read: (after, limit) =>
+			inTurn(async () => needs.store.secrets.deleted(realm.id, environment, since, after ?? "", limit)),
 		position: (row) => row.id,
-		count: () => needs.store.secrets.countDeleted(realm.id, environment, since),
+		count: () => inTurn(async () => needs.store.secrets.countDeleted(realm.id, environment, since)),
 	});
 	const facts = { environment: environment ?? "", count: rows.length, values: false, deleted: true };
 	await needs.store.audit.append(eventBy(actor, now, "secret.list", realm, facts));

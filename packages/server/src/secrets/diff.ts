@@ -24,7 +24,8 @@ export async function diffSecrets(
 	await authorize(needs, actor, slug, { capability: "secrets:read", environment: to });
 	const now = needs.system.now();
 	const expired_by = needs.enforce_expiry ? now.toISOString() : "";
-	const pairs = await needs.store.secrets.pairs(realm.id, from, to, expired_by);
+	const read = async () => needs.store.secrets.pairs(realm.id, from, to, expired_by);
+	const pairs = await needs.whole_reads.run(read, { key: actor.user_id });
 	const facts = { environment: from, to_environment: to, count: pairs.length / 6 };
 	await appendBulk(needs, eventBy(actor, now, "secret.diff", realm, facts), secretIds(pairs));
 	return { groups: compareAll(needs, unpackPairs(pairs)), held: pairs.byteLength };

@@ -12,6 +12,7 @@ import { deleteSecret } from "./deletion.ts";
 import { diffSecrets } from "./diff.ts";
 import { listSecrets, syncSecrets } from "./lists.ts";
 import { type BulkNeeds, setSecret } from "./secrets.ts";
+import { createWholeReads } from "./snapshot.ts";
 
 const KIB = 1024;
 const CONTROL = "\u0001".repeat(170 * 1000);
@@ -20,6 +21,7 @@ const rules = await openTestRules({ after });
 const needs: BulkNeeds = {
 	...rules,
 	bulk_reads: createBulkReads(rules.store.audit),
+	whole_reads: createWholeReads(),
 	enforce_expiry: false,
 	realm_bytes: 1024 ** 3,
 };

@@ -30,7 +30,10 @@ export async function listSecrets(
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment });
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
 		list: `secrets ${realm.id} ${environment ?? ""}`,
-		read: (after, limit) => needs.store.secrets.list(realm.id, environment, after ?? "", limit),
+		read: (after, limit) =>
+			needs.whole_reads.run(async () => needs.store.secrets.list(realm.id, environment, after ?? "", limit), {
+				key: actor.user_id,
+			}),
 		position: (row) => row.position,
 		count: () => needs.store.secrets.count(realm.id, environment),
 	});
@@ -85,11 +88,9 @@ export async function syncSecrets(
 ): Promise<{ groups: AsyncIterable<[key: string, value: string][]>; held: number }> {
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment });
 	const now = needs.system.now();
-	const snapshot = await needs.store.secrets.currentVersions(
-		realm.id,
-		environment,
-		needs.enforce_expiry ? now.toISOString() : "",
-	);
+	const expired_by = needs.enforce_expiry ? now.toISOString() : "";
+	const read = async () => needs.store.secrets.currentVersions(realm.id, environment, expired_by);
+	const snapshot = await needs.whole_reads.run(read, { key: actor.user_id });
 	const facts = { environment, count: snapshot.length / 3, via: "eso" };
 	await appendBulk(needs, eventBy(actor, now, "secret.sync", realm, facts), secretIds(snapshot));
 	return { groups: open(needs, readVersions(needs, unpack(snapshot))), held: snapshot.byteLength };

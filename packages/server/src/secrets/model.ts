@@ -241,7 +241,7 @@ export const secretOperations = {
 		>(),
 	countHistory: read<(realm_id: string, environment: Environment, key: string) => number>(),
 	/** Counts current values that expire, or expired, before the instant. */
-	countExpiring: read<(before: string) => number>(),
+	countExpiring: scan<(before: string) => number>(),
 	/** Puts the secret and its history aside, to be restored or purged; the number continues if the key is written again. */
 	remove: write<(input: Omit<DeletedSecret, "version">, event: AuditEvent) => boolean>({ forgets: ["secrets"] }),
 	/**
@@ -256,7 +256,7 @@ export const secretOperations = {
 	>({ forgets: ["secrets"] }),
 	/** Lists what was deleted after `since` in one environment or all, in the order of deletion. @param after an id, or "" for the start */
 	deleted:
-		read<
+		scan<
 			(
 				realm_id: string,
 				environment: Environment | undefined,
@@ -277,7 +277,7 @@ export const secretOperations = {
 	>({ forgets: ["secrets"] }),
 	/** Removes secrets of all realms for good that were deleted by the instant, in parts. Each has an event like the given one, in its realm. @returns how many */
 	purgeDeleted: write<(by: string, event: AuditEvent) => number>({ forgets: [], events: 0, inParts: true }),
-	countDeleted: read<(realm_id: string, environment: Environment | undefined, since: string) => number>(),
+	countDeleted: scan<(realm_id: string, environment: Environment | undefined, since: string) => number>(),
 };
 
 /** The store's part for secrets. */

@@ -15,8 +15,9 @@ import { openStored, sealValue } from "./value.ts";
 /** Bytes of sealed values promoted at once: they reach the writer in one message. */
 const MAX_PROMOTED_BYTES = 16 * 1024 * 1024;
 
-/** Bytes resealed in one turn of the event loop. */
+/** Bytes and secrets resealed in one turn of the event loop. */
 const REST_BYTES = 1024 * 1024;
+const REST_SECRETS = 50;
 
 /** Makes the turns of promotions: each may hold MAX_PROMOTED_BYTES several times over. Design: §13 */
 export function createPromotions(): AccountTurns {
@@ -80,7 +81,7 @@ async function promote(
 		if (from_version !== undefined && from_version !== source.version) throw changedMeanwhile();
 		const row = await copyOf(needs, source, { environment: to, created_by: actor.user_id, created_at });
 		bytes += row.value.length;
-		if (bytes - rested > REST_BYTES) {
+		if (bytes - rested > REST_BYTES || promoted.length % REST_SECRETS === REST_SECRETS - 1) {
 			rested = bytes;
 			await nextTurn();
 		}

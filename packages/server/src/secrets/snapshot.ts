@@ -1,3 +1,4 @@
+import { type AccountTurns, createAccountTurns } from "../account-turns.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { SecretStore, SecretVersion, VersionRef } from "./model.ts";
@@ -6,6 +7,17 @@ import type { BulkNeeds } from "./secrets.ts";
 /** Rows, and bytes of sealed values, read at once. */
 const GROUP_ROWS = 200;
 const GROUP_BYTES = 256 * 1024;
+
+/** Makes the turns of questions about whole realms: one thread answers them all, so that an account may have one there. Design: §13 */
+export function createWholeReads(): AccountTurns {
+	return createAccountTurns({
+		name: "whole_reads_waiting_per_account",
+		what: "reads of many secrets",
+		each: 1,
+		waiting: 256,
+		hint: "one account reads whole environments in many requests at once: let it send one request after another",
+	});
+}
 
 interface Needs {
 	store: { secrets: Pick<SecretStore, "versionsAt"> };

@@ -47,6 +47,7 @@ import { resetRoutes } from "../resets/routes.ts";
 import { revocationRoutes } from "../revocation/routes.ts";
 import { createPromotions } from "../secrets/promotion.ts";
 import { secretRoutes } from "../secrets/routes.ts";
+import { createWholeReads } from "../secrets/snapshot.ts";
 import { createDirectories } from "../sso/ask-directory.ts";
 import { createFlows } from "../sso/flows.ts";
 import { createCodes } from "../sso/login.ts";
@@ -102,14 +103,16 @@ export function wireApp(parts: AppParts) {
 	const metrics = createMetrics(parts);
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines) };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
-	const [promotions, calls] = [createPromotions(), createEngineCalls()];
+	const [promotions, whole_reads, calls] = [createPromotions(), createWholeReads(), createEngineCalls()];
 	const issuer_keys = createIssuerKeys(config.trusts);
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
-	for (const limit of [lowDiskLimit(store), promotions.limit, calls.limit, ...ofRows, ...ofLeases]) limits.add(limit);
+	for (const limit of [lowDiskLimit(store), promotions.limit, whole_reads.limit, calls.limit, ...ofRows, ...ofLeases])
+		limits.add(limit);
 	const [sso, server] = [createSso(parts), createServerNeeds(parts, needs)];
 	const secrets = {
 		...needs,
 		bulk_reads: createBulkReads(store.audit),
+		whole_reads,
 		enforce_expiry: config.enforce_expiry,
 		realm_bytes: config.limits.realm_bytes,
 	};

@@ -10,6 +10,7 @@ import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
+import { endingSecrets } from "./ending-secrets.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { migrate } from "./migrate.ts";
@@ -54,7 +55,7 @@ const QUESTIONS: Record<string, object> = {
 	realms: { ...realmReads(reader), ...realmLists(db) },
 	resets: resetReads(reader),
 	revocations: revocationReads(reader),
-	secrets: { ...secretReads(reader, db), ...currentVersions(db), keySet: keySetOfSecrets(db) },
+	secrets: { ...secretReads(reader, db), ...currentVersions(db), ...endingSecrets(db), keySet: keySetOfSecrets(db) },
 	sso: ssoReads(reader),
 	tokens: { ...tokenReads(reader), ...tokenLines(db) },
 	trusts: trustReads(reader),
@@ -146,6 +147,7 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 		COUNTS,
 	],
 	"secrets.count": ["secret", COUNTS],
+	"secrets.countDeleted": ["deleted_secret", COUNTS],
 	"secrets.countExpiring": ["realm secret secret_version", COUNTS],
 	"secrets.list": [
 		"secret secret_version",

@@ -6,6 +6,7 @@ import { runEveryWrite } from "../../testing/every-write.ts";
 import { MADE_AT } from "../../testing/rows.ts";
 import { believeAll, makeFolder } from "../../testing/store.ts";
 import { drizzle } from "./drizzle.ts";
+import { endingSecrets } from "./ending-secrets.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { migrate } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -21,6 +22,7 @@ import { resetReads } from "./reads/resets.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
+import { secretPages } from "./secret-pages.ts";
 import { openChain } from "./tip.ts";
 import { tokenLines } from "./token-lines.ts";
 import { allWrites } from "./writes/all.ts";
@@ -49,7 +51,7 @@ function statementsOf(ask: () => unknown = () => undefined): string[] {
 
 /** Tells whether a step reads a table from end to end. A parameter's list, the targets of leases and their sums do not count. */
 function isScan(step: string): boolean {
-	return /^SCAN (?!(CONSTANT|open|json_each|lease_count|line|makers)\b)/.test(step);
+	return /^SCAN (?!(CONSTANT|open|json_each|lease_count|line|makers|near)\b)/.test(step);
 }
 const accounts = accountReads(reader, db);
 const engines = engineReads(reader);
@@ -63,6 +65,8 @@ const factors = factorReads(reader);
 const resets = resetReads(reader);
 const secrets = secretReads(reader, db);
 const tokens = tokenReads(reader);
+const ending = endingSecrets(db);
+const pages = secretPages(db);
 const trusts = trustReads(reader);
 
 /** Every question that a request may ask, and a part of its query plan. */
@@ -144,7 +148,14 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"secrets.count": [() => secrets.count("r", "dev"), /secret .*\(realm_id=\?/],
 	"secrets.history": [() => secrets.history("r", "dev", "k", 10, 10), /AND key=\?\).*\(secret_id=\? AND version<\?\)/],
 	"secrets.countHistory": [() => secrets.countHistory("r", "dev", "k"), /AND key=\?\).*\(secret_id=\?\)/],
-	"secrets.countExpiring": [() => secrets.countExpiring(MADE_AT), /secret_version_by_end/],
+	"secrets.countExpiring": [() => ending.countExpiring(MADE_AT), /secret_version_by_end/],
+	"secrets.deleted": [
+		() => ending.deleted("r", "dev", MADE_AT, "", 10),
+		/deleted_secret_by_realm \(realm_id=\? AND id>\?\)/,
+	],
+	"secrets.countDeleted": [() => ending.countDeleted("r", "dev", MADE_AT), /deleted_secret.*\(realm_id=\?/],
+	"a far page of secrets": [() => pages.list("r", "dev", "", 10), /secret_live \(realm_id=\? AND rowid>\?\)/],
+	"whether a page is near": [() => pages.isNear("r", "dev", "", 10), /secret_live \(realm_id=\? AND rowid>\?\)/],
 	"tokens.owner": [() => tokens.owner(Buffer.alloc(32)), /api_token .*\(digest=\?\).*machine_token .*\(digest=\?\)/],
 	"tokens.byId": [() => tokens.byId("t"), /api_token .*\(id=\?\)/],
 	"tokens.list": [() => tokens.list("a", "", 10), /api_token_by_user \(user_id=\?/],

@@ -7,6 +7,7 @@ import type { Implementations } from "../store.ts";
 import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
+import { endingSecrets } from "./ending-secrets.ts";
 import { codeOf } from "./failure.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
@@ -46,7 +47,7 @@ const questions = {
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),
-	secrets: { ...currentVersions(db), keySet: keySetOfSecrets(db), list: secretPages(db).list },
+	secrets: { ...currentVersions(db), ...endingSecrets(db), keySet: keySetOfSecrets(db), list: secretPages(db).list },
 	tokens: tokenLines(db),
 	row_keys: {
 		use(keys: RowKey[]): void {

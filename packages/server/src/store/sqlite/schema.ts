@@ -198,17 +198,6 @@ export const secretVersion = sqliteTable(believed("secret_version"), {
 	value: blob({ mode: "buffer" }).notNull(),
 });
 
-export const deletedSecret = sqliteTable(believed("deleted_secret"), {
-	id: text().primaryKey(),
-	realm_id: text().notNull(),
-	environment: text().$type<Environment>().notNull(),
-	key: text().notNull(),
-	version: integer().notNull(),
-	created_at: text().notNull(),
-	deleted_by: text().notNull(),
-	deleted_at: text().notNull(),
-});
-
 const configColumns = {
 	id: text().primaryKey(),
 	engine: text().notNull(),

@@ -11,14 +11,12 @@ type List = Implementations<"read">["secrets"]["list"];
 const JUDGED_FOR_ONE = 4;
 
 const NEAR = `SELECT count(*) AS seen, total(environment = @environment) AS found FROM
-	(SELECT environment FROM secret WHERE realm_id = @realm_id AND deleted_at IS NULL AND id > @after ORDER BY id LIMIT @most)`;
+	(SELECT environment FROM secret WHERE realm_id = @realm_id AND deleted_at IS NULL AND id > @after ORDER BY id LIMIT @most) AS near`;
 
-/** MATERIALIZED, so that a condition on the environment never keeps an altered row from being judged. */
-const PAGE = `WITH live AS MATERIALIZED (
-	SELECT id, environment, key, version FROM ${believed("secret")} WHERE realm_id = @realm_id AND deleted_at IS NULL AND id > @after)
-	SELECT live.id AS secret_id, environment, key, v.version, length(v.value) AS bytes, v.expires_at, v.created_at, CAST(live.id AS TEXT) AS position
-	FROM live LEFT JOIN ${believed("secret_version")} v ON v.secret_id = live.id AND v.version = live.version
-	WHERE @environment IN ('', environment) ORDER BY live.id LIMIT @limit`;
+/** The view judges each row before the environment is looked at: one that another program moved is refused, too. */
+const PAGE = `SELECT s.id AS secret_id, s.environment, s.key, v.version, length(v.value) AS bytes, v.expires_at, v.created_at, CAST(s.id AS TEXT) AS position
+	FROM ${believed("secret")} s LEFT JOIN ${believed("secret_version")} v ON v.secret_id = s.id AND v.version = s.version
+	WHERE s.realm_id = @realm_id AND s.deleted_at IS NULL AND s.id > @after AND @environment IN ('', s.environment) ORDER BY s.id LIMIT @limit`;
 
 type Found = ListedVersion | { version: null };
 

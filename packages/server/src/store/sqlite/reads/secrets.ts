@@ -4,7 +4,6 @@ import type { Implementations } from "../../store.ts";
 import { and, count, desc, eq, isNull, lt, or, sql } from "../drizzle.ts";
 import { believed } from "../row-guard.ts";
 import { secret, secretVersion } from "../schema.ts";
-import { deletedSecretReads } from "./deleted-secrets.ts";
 import { later, type Reader } from "./reader.ts";
 import { secretListReads } from "./secret-lists.ts";
 
@@ -44,8 +43,6 @@ export function secretReads(db: Reader, connection: Database): Reads {
 		...counts(db),
 		...secretListReads(connection),
 		...histories(db),
-		...expiring(db),
-		...deletedSecretReads(db),
 	};
 }
 
@@ -141,20 +138,4 @@ function histories(db: Reader): Pick<Reads, "history" | "countHistory"> {
 		},
 		countHistory: (realm_id, environment, key) => total().get({ realm_id, environment, key })?.total ?? 0,
 	};
-}
-
-/** Current versions of all realms, as the rows say: a metric asks for their number, and an altered one must not end all metrics. */
-const allCurrent = sql.raw(
-	"secret_version AS v JOIN secret AS s ON s.id = v.secret_id AND s.version = v.version JOIN realm AS r ON r.id = s.realm_id",
-);
-
-function expiring(db: Reader): Pick<Reads, "countExpiring"> {
-	const total = later(() =>
-		db
-			.select({ total: count() })
-			.from(allCurrent)
-			.where(sql`v.expires_at IS NOT NULL AND v.expires_at < ${placeholder("before")} AND r.deleted_at IS NULL`)
-			.prepare(),
-	);
-	return { countExpiring: (before) => total().get({ before })?.total ?? 0 };
 }

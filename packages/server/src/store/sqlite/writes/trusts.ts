@@ -20,7 +20,9 @@ export function trustWrites(db: Database, append: Append): Implementations<"writ
 	const insert = db.prepare(insertInto("trust", COLUMNS));
 	const removeTokens = db.prepare("DELETE FROM machine_token WHERE trust_id = ?");
 	const removeTrust = db.prepare("DELETE FROM trust WHERE id = ?");
-	const forget = db.prepare("DELETE FROM trust_used WHERE until < ?");
+	const forget = db.prepare(
+		"DELETE FROM trust_used WHERE digest IN (SELECT digest FROM trust_used WHERE until < ? LIMIT 1000)",
+	);
 	/** @returns the tokens that ended with it */
 	const end = (found: unknown) => {
 		const { changes } = removeTokens.run(found);
