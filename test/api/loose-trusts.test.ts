@@ -36,6 +36,9 @@ const sub = (text: string) => ({ claims: { sub: text } });
 
 /** Trusts that are refused, and a part of what the server says. */
 const LOOSE: readonly (readonly [what: string, body: () => object, says: RegExp])[] = [
+	["an e-mail by pointer", () => given({ claims: { "/email": "ada@example.com" } }), /\bsub\b/],
+	["the audience by pointer", () => given({ claims: { "/aud": "svc" } }), /\baud\b/],
+	["a boolean alone", () => given({ claims: { protected: true } }), /\bsub\b/],
 	[
 		"GitHub without the owner's id",
 		() => github({ claims: { repository_id: "1", event_name: "push" } }),

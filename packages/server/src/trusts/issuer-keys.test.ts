@@ -83,6 +83,19 @@ test("row 55: keys are used for an hour while the issuer is away, and no longer"
 	assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
 });
 
+test("trusts that nobody can make push out no keys in use", async () => {
+	const keys = create();
+	await keys.keysOf(sourceOf(peer), has("first"));
+	const refused = Array.from({ length: 1000 }, (_, count) =>
+		keys.findHost({ ...sourceOf(peer), issuer: `https://127.0.0.2/${count}` }),
+	);
+	const outcomes = await Promise.allSettled(refused);
+	assert.ok(outcomes.every(({ status }) => status === "rejected"));
+	peer.faults = { discovery: { does: "answer", status: 503 } };
+	pass(11 * 60_000);
+	assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
+});
+
 test("an empty or broken answer never replaces good keys", async () => {
 	const keys = create();
 	await keys.keysOf(sourceOf(peer), has("first"));

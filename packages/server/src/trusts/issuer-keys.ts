@@ -73,18 +73,20 @@ interface Remembered {
  */
 export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => performance.now()): IssuerKeys {
 	const remembered = new LRUCache<string, Remembered>({ max: MAX_ISSUERS });
+	// Apart, so that trusts which nobody could make push out no keys that are in use.
+	const attempts = new LRUCache<string, Remembered>({ max: MAX_ISSUERS });
 	const turns = createSemaphore(AT_ONCE, {
 		each: OF_A_REALM,
 		waiting: WAITING,
 		busy: () => new IssuerUnavailable("too many issuers are asked at the same time: try again in a moment"),
 	});
 
-	function entryOf(name: string): Remembered {
-		const found = remembered.get(name);
+	function entryOf(name: string, among = remembered): Remembered {
+		const found = among.get(name);
 		if (found !== undefined) return found;
 		const never = Number.NEGATIVE_INFINITY;
 		const entry = { keys: [], keys_host: "", fetched_at: never, asked_at: never, error: undefined, asking: undefined };
-		remembered.set(name, entry);
+		among.set(name, entry);
 		return entry;
 	}
 
@@ -123,7 +125,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 			throw entry.error ?? new IssuerUnavailable(`${KEYS} is not there yet`);
 		},
 		async findHost(source) {
-			const entry = entryOf(nameOf(source, ""));
+			const entry = entryOf(nameOf(source, ""), attempts);
 			await refresh(entry, source);
 			if (entry.error !== undefined) throw entry.error;
 			// The trust that was just made uses it next.

@@ -78,6 +78,11 @@ export function kindOf(
 	return type === null || type === known.type ? known : undefined;
 }
 
+/** Returns the claim that a JSON pointer of one part names, so that no spelling gets around a rule; any other place as it is. */
+function memberOf(place: string): string {
+	return /^\/[^/]*$/.test(place) ? place.slice(1).replaceAll("~1", "/").replaceAll("~0", "~") : place;
+}
+
 /**
  * Says which claims a trust lacks to mean one workload only.
  * @returns a sentence without anything that was received; undefined when it lacks none
@@ -85,7 +90,7 @@ export function kindOf(
  */
 export function looseness({ issuer, type }: Pick<Trust, "issuer" | "type">, claims: NamedClaims): string | undefined {
 	const places = Object.keys(claims);
-	if (places.some((place) => NOBODYS.includes(place)))
+	if (places.some((place) => NOBODYS.includes(memberOf(place))))
 		return `claims cannot name ${NOBODYS.join(", ")}: issuer and audience have fields of their own`;
 	const { name = "this issuer", needs = [], oneOf = [] } = kindOf(issuer, type) ?? TYPES[type];
 	const lacks = needs.filter((place) => typeof claims[place] !== "string");
@@ -96,7 +101,7 @@ export function looseness({ issuer, type }: Pick<Trust, "issuer" | "type">, clai
 	}
 	if (type === "gitlab" && claims.ref_protected !== "true")
 		return 'the trust is too loose: ref_protected must be the text "true"';
-	if (places.every((place) => RECYCLED.includes(place)))
+	if (places.every((place) => typeof claims[place] === "boolean" || RECYCLED.includes(memberOf(place))))
 		return "the trust is too loose: claims must name one that nobody else gets later, such as sub or an id";
 	return undefined;
 }
