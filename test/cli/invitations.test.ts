@@ -59,6 +59,6 @@ test("somebody whose inviter may no longer give a role is told which one", async
 	assert.equal(stdout, `registered ${email}\n`);
 	assert.match(
 		stderr,
-		new RegExp(`^not given: viewer in ${slug}, because who invited you may not give it any more`, "m"),
+		new RegExp(`^not given: viewer in ${slug}, because the person who invited you may no longer give it`, "m"),
 	);
 });

@@ -90,7 +90,7 @@ async function register(context: Context<RegisterOptions>, email?: string): Prom
 		const role = `${visible(text(left_out, "role"))} in ${visible(text(left_out, "realm"))}`;
 		await note(
 			context,
-			`not given: ${role}, because who invited you may not give it any more; ask an admin of the realm`,
+			`not given: ${role}, because the person who invited you may no longer give it; ask an admin of the realm`,
 		);
 	}
 	const next =

@@ -11,15 +11,15 @@ import { requireSession } from "./account.ts";
 
 const PROOF_STDIN = option(
 	"--password-stdin",
-	"read the password from the first line of standard input and, where a factor stands, a code from the second",
+	"read the password from the first line of standard input and, if you have a second factor, a code from the second",
 );
 
 const PROOF =
-	"svc asks for the account's password and, where a factor stands, for a code: one of your authenticator app, or a recovery code.";
+	"svc asks for the account's password and, if you have a second factor already, for a code: one of your authenticator app, or a recovery code.";
 
 /** Adds the commands of the account's second factors. */
 export function addFactorCommands(program: Command, io: Io): void {
-	const factor = addGroup(program, "factor", "what your login asks for beside the password");
+	const factor = addGroup(program, "factor", "what your login asks for in addition to the password");
 	addCommand<PasswordOptions>(factor, io, {
 		usage: "add",
 		summary: "add an authenticator app, whose codes your logins ask for",
@@ -52,7 +52,7 @@ export function addFactorCommands(program: Command, io: Io): void {
 	});
 	addCommand<PasswordOptions>(factor, io, {
 		usage: "recovery",
-		summary: "make new recovery codes, which end those before",
+		summary: "make new recovery codes, which replace the earlier ones",
 		details: PROOF,
 		options: [PROOF_STDIN],
 		examples: ["svc factor recovery"],

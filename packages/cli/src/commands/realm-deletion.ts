@@ -35,7 +35,7 @@ export function addDeletionCommands(realm: Command, io: Io): void {
 		details:
 			"The newest deletion of the slug, unless you name one. Its owner and the instance admin can restore it.\n" +
 			"Credentials of its engines stay revoked, its engines' configurations removed, tokens limited to it ended, and the tokens and trusts of its machines, too: make those again.\n" +
-			"A realm keeps its slug. To give back one that is free again, delete the realm and restore it --as that slug, which ends the same once more: best before you make it again.",
+			"A restored realm keeps the slug that it got with --as. When its old slug is free again, delete the realm and restore it --as the old slug. That ends the same things once more, so do it before you make them again.",
 		options: [
 			option("--id <id>", "the realm's id (see `svc realm list --deleted`)"),
 			option("--as <slug>", "another slug, when its own is taken"),

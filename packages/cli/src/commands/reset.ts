@@ -21,7 +21,7 @@ export function addResetCommand(program: Command, io: Io): void {
 	addCommand<PasswordOptions & NewTrustOptions>(program, io, {
 		usage: "reset [email]",
 		summary: "set a new password with a reset code, which ends all your sessions",
-		details: `The instance admin makes the code with \`svc users reset\`. It works once, for 24 hours. svc asks for the code and for the new password.\n${FIRST_CONTACT}`,
+		details: `The instance admin makes the code with \`svc users reset\`. It works once, within 24 hours. svc asks for the code and for the new password. A second factor stays: the next login asks for its code, too.\n${FIRST_CONTACT}`,
 		options: [
 			option("--password-stdin", "take the code and the new password from two lines of standard input"),
 			TRUST_NEW,
@@ -46,7 +46,7 @@ export const USERS_RESET: CommandSpec<object> = {
 	usage: "reset <user>",
 	summary: "make a code with which a user who has forgotten the password sets a new one",
 	details:
-		"Only for the instance's administrators, and with a session, not an API token. A user is named by id or e-mail. The code is shown once, works once and for 24 hours, and ends an earlier one. Hand it over in person or by a channel that only this user reads: anybody who has it becomes this user. The audit log of the user's realms tells when it is used.",
+		"Only for the instance's administrators, and with a session, not an API token. A user is named by id or e-mail. The code is shown once, works once, within 24 hours, and ends an earlier one. It does not replace a second factor: for somebody who lost theirs, run `svc recover EMAIL --drop-second-factor` on the server's machine. Hand it over in person or by a channel that only this user reads: anybody who has it becomes this user. The audit log of the user's realms tells when it is used.",
 	examples: ["svc users reset ada@example.com"],
 	run: resetUser,
 };
