@@ -152,7 +152,10 @@ async function proveFactorOwner(
 ): Promise<FactorOwner> {
 	const { password } = await proveOwner(needs, actor, current_password ?? undefined, doing);
 	if (password === null)
-		throw new AppError("conflict", "the account has no password: its provider asks for a second factor");
+		throw new AppError(
+			"conflict",
+			"the account has no password, which a second factor would guard: it signs in at a provider",
+		);
 	const { user_id } = actor;
 	const factors = await confirmedFactors(needs, user_id);
 	if (factors.length === 0) return { user_id, password, proof: undefined };
