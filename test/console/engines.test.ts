@@ -74,11 +74,11 @@ for (const javaScriptEnabled of [true, false]) {
 		await fill(/^address/, "127.0.0.1:1");
 		await fill(/^password/, TYPED);
 		await fill(/^allowed_realms/, world.slug);
-		await press(page, "Try and keep");
+		await press(page, "Test and store");
 		await page.getByRole("alert").getByText("not stored, because it does not work: ping failed").waitFor();
 		assert.doesNotMatch(await page.content(), new RegExp(TYPED), "no page has what was typed");
 		assert.equal(await page.getByLabel(/^address/).inputValue(), "127.0.0.1:1");
-		await press(page, "Keep all the same");
+		await press(page, "Store it anyway");
 		await told(page, /The configuration is stored.*ping failed/);
 		const { address, allowed_realms } = await stored();
 		assert.deepEqual([address, allowed_realms], ["127.0.0.1:1", [world.slug]]);

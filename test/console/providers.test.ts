@@ -41,7 +41,7 @@ const failed = (page: Page, text: string | RegExp) => page.getByRole("alert").ge
 /** Opens the form of a new provider. */
 async function add(page: Page, name: string, type: string): Promise<void> {
 	await page.goto(`${world.server.url}/console/providers`);
-	await page.getByLabel("Name, for addresses").fill(name);
+	await page.getByLabel("Name, which is part of its addresses").fill(name);
 	await page.getByLabel("Type").selectOption(type);
 	await press(page, "Go on");
 	await heading(page, `Provider ${name}`);
@@ -65,10 +65,10 @@ for (const javaScriptEnabled of [true, false]) {
 		await fill(page, /^issuer/, "https://127.0.0.1:1");
 		await fill(page, /^client_id/, peer.client_id);
 		await fill(page, /^client_secret/, "a typed secret");
-		await press(page, "Try and keep");
+		await press(page, "Test and store");
 		await failed(page, "the provider was not stored, because it does not work");
 		assert.doesNotMatch(await page.content(), /a typed secret/);
-		await press(page, "Keep all the same");
+		await press(page, "Store it anyway");
 		await told(page, "The provider is stored.");
 		await press(page, "Test what is stored");
 		await told(page, "The provider does not work");
@@ -125,19 +125,19 @@ test("the admin adds a directory, with which people then sign in", skip, async (
 	const { page, close } = await takeSeat(browser);
 	await signIn(page, world.server, world.root);
 	await add(page, "tree", "ldap");
-	await page.getByText("At the directory nothing is registered.").waitFor();
+	await page.getByText("Nothing needs to be registered at the directory.").waitFor();
 	await fill(page, /^url/, slapd.ldap_url);
 	await fill(page, /^user_base_dn/, PEOPLE);
 	await fill(page, /^bind_dn/, slapd.bind_dn);
 	await fill(page, /^bind_password/, slapd.bind_password);
-	await press(page, "Try and keep");
+	await press(page, "Test and store");
 	await told(page, "The provider is stored.");
 	const alice = { username: "alice", password: "the password of alice" };
 	ok(await world.client.post("/auth/ldap/tree/login", alice));
 	await add(page, "idp", "saml");
 	for (const name of ["metadata", "acs"])
 		await page.getByText(`${world.server.url}/api/v1/auth/saml/idp/${name}`).first().waitFor();
-	await press(page, "Try and keep");
+	await press(page, "Test and store");
 	await failed(page, "config needs idp_metadata, or idp_entity_id, idp_sso_url and idp_certificate");
 	await close();
 });

@@ -123,9 +123,9 @@ test("the instance admin disables, enables and revokes, and cannot disable herse
 test("the instance admin makes and unmakes another one, and a reset code that is shown once", async () => {
 	const bob = await person(client, "bob");
 	const act = (action: string, user_id = bob.id) => send("people", { action, user_id });
-	assert.deepEqual(await act("promote"), [303, `${bob.email} is an instance admin from now on.`]);
+	assert.deepEqual(await act("promote"), [303, `${bob.email} is now an instance admin.`]);
 	assert.equal((await client.get("/users", { token: bob.token })).status, 200);
-	assert.deepEqual(await act("demote"), [303, `${bob.email} is no instance admin from now on.`]);
+	assert.deepEqual(await act("demote"), [303, `${bob.email} is no longer an instance admin.`]);
 	assert.equal((await client.get("/users", { token: bob.token })).status, 403);
 	assert.equal((await act("demote", root.id))[0], 409, "the last one stays");
 	assert.equal((await act("reset", root.id))[0], 409, "her own she changes with the password");

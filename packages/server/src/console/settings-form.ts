@@ -69,12 +69,12 @@ export function settingsForm({ to, token, target, fields, more, stored, refused,
 	const texts = typed === undefined ? stored : withoutSecrets([...fields, ...more], typed);
 	const rest = more.length === 0 ? "" : html`<details><summary>More</summary>${inputs(more, texts)}</details>`;
 	return html`${refused === undefined ? "" : html`<p class="error" role="alert">${refused.why.message}</p>`}${kept === undefined ? "" : keptBox(to, token, refused)}
-<form method="post" action="${to}">${token}<input type="hidden" name="action" value="try">${inputs(fields, texts)}${rest}<p><button>Try and keep</button></p></form>`;
+<form method="post" action="${to}">${token}<input type="hidden" name="action" value="try">${inputs(fields, texts)}${rest}<p><button>Test and store</button></p></form>`;
 }
 
 function keptBox(to: Address, token: Html, refused: Refused | undefined): Html {
 	const button = (action: string, label: string) =>
 		html`<form method="post" action="${to}">${token}<input type="hidden" name="action" value="${action}"><button>${label}</button></form>`;
-	const keep = refused?.why.code === "conflict" ? button("keep", "Keep all the same") : "";
-	return html`<section class="box" aria-labelledby="kept"><h2 id="kept">What you typed is not stored</h2><p>The server remembers it for ${KEPT_MINUTES} minutes, with its secrets, which no page shows. Change a field below, and you type the secrets again.</p><div class="row">${button("again", "Try it again")}${keep}</div></section>`;
+	const keep = refused?.why.code === "conflict" ? button("keep", "Store it anyway") : "";
+	return html`<section class="box" aria-labelledby="kept"><h2 id="kept">What you typed is not stored</h2><p>The server remembers it for ${KEPT_MINUTES} minutes, including its secrets, which no page shows. If you change a field below instead, type the secrets again.</p><div class="row">${button("again", "Test and store it again")}${keep}</div></section>`;
 }

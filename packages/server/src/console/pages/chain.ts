@@ -45,7 +45,7 @@ async function stateOf(needs: NameNeeds, { checkpoint, verified }: LatestProof):
 	const signed =
 		checkpoint === undefined
 			? html`The server has not signed its state yet.`
-			: html`Signed up to event ${checkpoint.seq}, ${time(checkpoint.timestamp)}.`;
+			: html`The last signed state covers the log to event ${checkpoint.seq}, ${time(checkpoint.timestamp)}.`;
 	if (verified === undefined) return html`<p>${signed} Nobody has verified it yet.</p>`;
 	const { timestamp, actor, data } = verified;
 	const { status, last_seq } = JSON.parse(data) as { status: string; last_seq: number };

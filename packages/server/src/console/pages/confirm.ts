@@ -53,7 +53,7 @@ async function ask({ store }: ConfirmNeeds, { actor, query, token }: Visit): Pro
 	return {
 		title: "Is it you?",
 		above: [["Realms", address`/console`]],
-		body: html`<p>Showing a value of prod, and giving a right, asks again when you signed in more than 5 minutes ago.</p>${form}`,
+		body: html`<p>What you are about to do shows a value of prod, gives somebody access or changes how the server works. You signed in more than 5 minutes ago, so confirm that it is you.</p>${form}`,
 	};
 }
 

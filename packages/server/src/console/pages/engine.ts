@@ -90,7 +90,7 @@ async function pageWith(needs: EnginePageNeeds, visit: Visit, place: Place, refu
 	const { type, slug } = place;
 	const entry = needs.runtime.entry(type);
 	const stored = entry.unavailable === undefined ? await storedAt(needs, visit, place) : undefined;
-	const isOf = slug === undefined ? "of all realms" : html`of the realm ${slug} alone`;
+	const isOf = slug === undefined ? "for all realms" : html`for the realm ${slug} alone`;
 	const whose = slug === undefined ? [] : [command`--realm ${slug}`];
 	return {
 		...frame(visit),
@@ -98,7 +98,7 @@ async function pageWith(needs: EnginePageNeeds, visit: Visit, place: Place, refu
 		...(refused === undefined ? {} : { status: refused.why.status }),
 		body: html`<p>${entry.descriptor.description}</p><h2>Configuration ${isOf}</h2>${stateOf(entry, stored)}
 ${entry.unavailable === undefined ? form(entry, visit, place, stored, refused) : ""}
-${stored === undefined && entry.unavailable === undefined ? "" : removing(place)}${slug === undefined ? ofOneRealm(type) : html`<p><a href="/console/engines/${type}">The configuration of all realms</a></p>`}`,
+${stored === undefined && entry.unavailable === undefined ? "" : removing(place)}${slug === undefined ? ofOneRealm(type) : html`<p><a href="/console/engines/${type}">The configuration for all realms</a></p>`}`,
 		commands: [
 			joined(command`svc engine show ${type}`, ...whose),
 			joined(
@@ -163,7 +163,7 @@ function removing({ type, slug = "" }: Place): Html {
 }
 
 function ofOneRealm(type: string): Html {
-	return html`<h2>Of one realm</h2><p>A realm may have a configuration of its own, which overrides that of all realms.</p><form method="get" action="/console/engines/${type}" class="row"><p><label for="realm">Slug of the realm</label><input id="realm" name="realm" type="text" autocomplete="off" spellcheck="false" autocapitalize="off"></p><p><button>Open</button></p></form>`;
+	return html`<h2>For one realm</h2><p>A realm may have a configuration of its own, which overrides the one for all realms.</p><form method="get" action="/console/engines/${type}" class="row"><p><label for="realm">Slug of the realm</label><input id="realm" name="realm" type="text" autocomplete="off" spellcheck="false" autocapitalize="off"></p><p><button>Open</button></p></form>`;
 }
 
 async function store(needs: EnginePageNeeds, visit: Visit): Promise<Page | Moved> {
@@ -184,7 +184,7 @@ async function store(needs: EnginePageNeeds, visit: Visit): Promise<Page | Moved
 async function askToRemove(needs: EnginePageNeeds, visit: Visit): Promise<Page> {
 	const place = await placeOf(needs, visit);
 	const { type, slug } = place;
-	const what = slug === undefined ? "of all realms" : `of the realm ${slug}`;
+	const what = slug === undefined ? "for all realms" : `for the realm ${slug}`;
 	return {
 		...frame(visit),
 		title: `Remove the configuration of ${type}?`,

@@ -46,6 +46,6 @@ function stateOf({ unavailable }: CatalogEntry, state: EngineState | undefined):
 	if (state?.breaker === "open") return html`<span class="bad">paused: its processes failed too often</span>`;
 	const refused = state?.refused_realms ?? 0;
 	return refused > 0
-		? html`<span class="warn">refuses ${refused} realms, whose requests made it fail</span>`
+		? html`<span class="warn">refuses ${refused === 1 ? "1 realm" : `${refused} realms`} whose requests made it fail</span>`
 		: html`ready`;
 }

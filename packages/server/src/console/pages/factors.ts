@@ -38,7 +38,7 @@ async function factors(needs: FactorPageNeeds, visit: Visit): Promise<Page> {
 		rows.length === 0
 			? html`<p>Your login asks for the password alone.</p>`
 			: table(
-					"What your login asks for beside the password",
+					"What your login asks for in addition to the password",
 					["Kind", "Added", "State", "Change"],
 					rows.map((row) => line(row, isAsked, visit.token)),
 				);
@@ -92,7 +92,7 @@ function removing(id: string, isAsked: boolean, token: Html): Html {
 }
 
 function recovery(left: number, token: Html): Html {
-	return html`<h2>Recovery codes</h2><p>Left: ${left}. Each lets you in once without the app; new ones end those before.</p>
+	return html`<h2>Recovery codes</h2><p>Left: ${left}. Each lets you in once without the app; new ones replace them.</p>
 <form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="renew">${proof("renew", true)}<p><button>Make new recovery codes</button></p></form>`;
 }
 
@@ -115,7 +115,8 @@ async function change(needs: FactorPageNeeds, visit: Visit): Promise<Moved> {
 		}
 		case "renew": {
 			const { recovery_codes } = await renewRecoveryCodes(needs, actor, asked());
-			return once(needs, visit, CODES, recovery_codes.join("\n"), "The codes are made; those before have ended.");
+			const message = "New recovery codes are made; the earlier ones no longer work.";
+			return once(needs, visit, CODES, recovery_codes.join("\n"), message);
 		}
 		default:
 			await removeFactor(needs, actor, fieldOf(visit, "id"), asked());

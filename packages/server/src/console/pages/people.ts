@@ -72,7 +72,7 @@ function standing({ instance_admin, disabled_at, password }: Account, button: Bu
 	const resetting =
 		password === null
 			? html`<p>The account has no password: its owner signs in at a provider.</p>`
-			: html`<p>With a reset code, somebody who has forgotten the password sets another one.</p>${button("reset", "Make a reset code")}`;
+			: html`<p>With a reset code, somebody who has forgotten the password sets another one. A second factor stays.</p>${button("reset", "Make a reset code")}`;
 	const admin = instance_admin
 		? button("demote", "End being an instance admin")
 		: html`<p>An instance admin can do all that these pages offer, and make others one.</p>${button("promote", "Make an instance admin")}`;
@@ -96,7 +96,7 @@ async function act(needs: PeoplePageNeeds, visit: Visit): Promise<Moved> {
 		case "promote":
 		case "demote": {
 			const { email } = await setAdmin(needs, actor, user_id, action === "promote");
-			return { to, message: `${email} is ${action === "promote" ? "an" : "no"} instance admin from now on.` };
+			return { to, message: `${email} is ${action === "promote" ? "now" : "no longer"} an instance admin.` };
 		}
 		case "reset": {
 			const { code } = await createReset(needs, actor, user_id);

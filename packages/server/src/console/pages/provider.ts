@@ -91,7 +91,7 @@ function frame({ actor }: Visit): Pick<Page, "above" | "tabs"> {
 function atProvider(needs: ProviderNeeds, name: string, type: ProviderType, stored: ShownProvider | undefined): Html {
 	const line = (label: string, text: string) => html`<p>${label}</p><pre>${text}</pre>`;
 	const base = `${needs.address()}/api/v1/auth`;
-	if (type === "ldap") return html`<p>At the directory nothing is registered.</p>`;
+	if (type === "ldap") return html`<p>Nothing needs to be registered at the directory.</p>`;
 	if (type === "oidc") return html`<h2>At the provider</h2>${line("Callback", `${base}/oidc/${name}/callback`)}`;
 	const { entity_id, acs_url } = serviceProvider(needs, name, (stored?.config ?? {}) as never);
 	return html`<h2>At the provider</h2>${line("Our metadata", `${base}/saml/${name}/metadata`)}${line("Our entity id", entity_id)}${line("Assertion consumer service (ACS)", acs_url)}`;

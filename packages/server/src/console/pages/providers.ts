@@ -43,5 +43,5 @@ async function providers(needs: ProviderNeeds, { actor }: Visit): Promise<Page> 
 }
 
 function adding(): Html {
-	return html`<h2>Add a provider</h2><form method="get" action="/console/provider" class="row"><p><label for="name">Name, for addresses</label><input id="name" name="name" type="text" required autocomplete="off" spellcheck="false" autocapitalize="off"></p><p><label for="type">Type</label><select id="type" name="type">${options(PROVIDER_TYPES)}</select></p><p><button>Go on</button></p></form>`;
+	return html`<h2>Add a provider</h2><form method="get" action="/console/provider" class="row"><p><label for="name">Name, which is part of its addresses</label><input id="name" name="name" type="text" required autocomplete="off" spellcheck="false" autocapitalize="off"></p><p><label for="type">Type</label><select id="type" name="type">${options(PROVIDER_TYPES)}</select></p><p><button>Go on</button></p></form>`;
 }

@@ -43,7 +43,7 @@ export async function answerRegister(
 function lessThanInvited(left_out: readonly LeftOutRole[]): Page {
 	return {
 		title: "Your account is made",
-		body: html`<p class="error" role="alert">Who invited you may no longer give these roles. Ask an admin of the realm for them.</p>
+		body: html`<p class="error" role="alert">The person who invited you may no longer give these roles, so your account does not have them. Ask an admin of the realm.</p>
 <ul>${left_out.map(({ realm, role }) => html`<li>${role} in ${realm}</li>`)}</ul>
 <p><a href="/console/sign-in">Sign in</a></p>`,
 	};
