@@ -1,9 +1,13 @@
 import { LRUCache } from "lru-cache";
 import type { Fields } from "./page.ts";
 
-/** Sessions whose refused form is kept, and characters of the largest one: 8 MiB at most in memory. */
+/** Sessions whose refused form is kept, in all and of one account, and characters of the largest one: 8 MiB at most in memory. */
 const MAX_DRAFTS = 64;
+const MAX_DRAFTS_OF_ACCOUNT = 4;
 const MAX_CHARACTERS = 65_536;
+
+/** Characters that a field takes up beside its name and its text. */
+const FIELD_CHARACTERS = 64;
 
 /** Milliseconds for which a refused form is kept. */
 const KEPT_MS = 5 * 60_000;
@@ -25,20 +29,34 @@ export interface Draft {
 	drop(): void;
 }
 
-/** Makes the function that finds a session's draft. */
-export function createDrafts(): (jti: string) => Draft {
+/** Makes the function that finds the draft of an account's session. */
+export function createDrafts(): (user_id: string, jti: string) => Draft {
 	const drafts = new LRUCache<string, Kept>({ max: MAX_DRAFTS, ttl: KEPT_MS, ttlAutopurge: true });
-	return (jti) => ({
-		keep(target, form) {
-			const characters = Object.values(form).reduce((sum, text = "") => sum + text.length, 0);
-			if (characters > MAX_CHARACTERS) drafts.delete(jti);
-			else drafts.set(jti, { target, form });
-			return characters <= MAX_CHARACTERS;
-		},
-		kept(target) {
-			const kept = drafts.get(jti);
-			return kept?.target === target ? kept.form : undefined;
-		},
-		drop: () => void drafts.delete(jti),
-	});
+	/** Drops the account's oldest drafts: it must not push out those of others. */
+	function dropOldest(user_id: string): void {
+		// The newest comes first.
+		const own = [...drafts.keys()].filter((name) => name.startsWith(`${user_id} `));
+		for (const name of own.slice(MAX_DRAFTS_OF_ACCOUNT)) drafts.delete(name);
+	}
+	return (user_id, jti) => {
+		const name = `${user_id} ${jti}`;
+		return {
+			keep(target, form) {
+				const isSmall = sizeOf(form) <= MAX_CHARACTERS;
+				if (isSmall) drafts.set(name, { target, form });
+				else drafts.delete(name);
+				dropOldest(user_id);
+				return isSmall;
+			},
+			kept(target) {
+				const kept = drafts.get(name);
+				return kept?.target === target ? kept.form : undefined;
+			},
+			drop: () => void drafts.delete(name),
+		};
+	};
+}
+
+function sizeOf(form: Fields): number {
+	return Object.entries(form).reduce((sum, [name, text = ""]) => sum + name.length + text.length + FIELD_CHARACTERS, 0);
 }

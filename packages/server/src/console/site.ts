@@ -113,7 +113,7 @@ async function visit(
 	const forget = notes.hasShown === true ? [cookies.forget(request.request_id)] : [];
 	site.notes.set(jti, { ...notes, message: undefined, once: undefined, hasShown: false });
 	const kept = site.notes.get(jti) ?? {};
-	const ofSession = { notes: kept, once: notes.once, draft: site.drafts(jti) };
+	const ofSession = { notes: kept, once: notes.once, draft: site.drafts(actor.user_id, jti) };
 	const asked = { actor, query: parseQuery(request.target), form, token, ...ofSession };
 	try {
 		if (pathname === "/console/sign-out" && request.method === "POST") {

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { AppError, type ErrorCode } from "../errors.ts";
 import { errorMessage, RequiredText } from "../messages.ts";
 import { MAX_BODY_BYTES } from "./bodies.ts";
-import { check, parseQuery, readJson as readJsonOf } from "./input.ts";
+import { check, parseQuery, readForm, readJson as readJsonOf } from "./input.ts";
 
 const readJson = (request: IncomingMessage) => readJsonOf(request, () => () => undefined);
 
@@ -208,4 +208,13 @@ for (const [input, code, message] of REFUSED) {
 test("what the schema does not name is dropped, and the first problem alone is told", () => {
 	assert.deepEqual(check(Schema, JSON.parse('{"text":"a","other":1,"__proto__":{"count":5}}')), { text: "a" });
 	assert.throws(() => check(Schema, { count: "x", flag: "y" }), refusedAs("missing_field", /^text\b/));
+});
+
+test("a form of more than 1024 fields is refused", async () => {
+	const form = (fields: number) => {
+		const body = Array.from({ length: fields }, (_, at) => `f${at}=`).join("&");
+		return readForm(incoming([body], { "content-type": "application/x-www-form-urlencoded" }), () => () => undefined);
+	};
+	assert.equal(Object.keys(await form(1024)).length, 1024);
+	await assert.rejects(form(1025), refusedAs("bad_request", /at most 1024 fields$/));
 });

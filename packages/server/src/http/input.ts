@@ -13,6 +13,9 @@ const pace = new Pace();
 /** Largest form, in bytes: an identity provider's answer. */
 const MAX_FORM_BYTES = 256 * 1024;
 
+/** Most fields of a form: the comparison of two environments has up to 1,000 boxes. */
+const MAX_FORM_FIELDS = 1024;
+
 /**
  * Reads a request's JSON body.
  * @throws AppError payload_too_large, overloaded, bad_request (another content type), invalid_json
@@ -63,7 +66,7 @@ function asAppError(error: unknown): unknown {
 /**
  * Reads a form that a browser posted.
  * @param most its largest size, in bytes
- * @throws AppError payload_too_large, overloaded, bad_request (another content type, a field that is given twice)
+ * @throws AppError payload_too_large, overloaded, bad_request (another content type, too many fields, one given twice)
  */
 export async function readForm(
 	incoming: IncomingMessage,
@@ -75,6 +78,9 @@ export async function readForm(
 	}
 	const form: Record<string, string> = Object.create(null);
 	const text = await readBody(incoming, hold, most, (bytes) => bytes.toString());
+	// Each one costs far more memory than its two bytes.
+	const fields = text.split("&", MAX_FORM_FIELDS + 1).length;
+	if (fields > MAX_FORM_FIELDS) throw new AppError("bad_request", `a form has at most ${MAX_FORM_FIELDS} fields`);
 	for (const [name, value] of new URLSearchParams(text)) {
 		if (name in form) throw new AppError("bad_request", "a field of the form is given twice");
 		form[name] = value;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { anActor } from "../../testing/actor.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import { html, targetOf } from "../html.ts";
 import type { Endpoint, Visit } from "../page.ts";
@@ -24,7 +25,12 @@ const REACHED = new Error("the rule was asked");
 async function post(
 	pages: (needs: never) => Endpoint[],
 	minutes: number,
-	{ form, query = {}, confirmed = Number.POSITIVE_INFINITY }: { form: object; query?: object; confirmed?: number },
+	{
+		form,
+		query = {},
+		confirmed = Number.POSITIVE_INFINITY,
+		instance_admin = true,
+	}: { form: object; query?: object; confirmed?: number; instance_admin?: boolean },
 ): Promise<string> {
 	const now = Date.parse(NOW);
 	const ago = (of: number) => now - of * 60_000;
@@ -33,9 +39,10 @@ async function post(
 		throw REACHED;
 	};
 	const realms = new Proxy({}, { get: fail });
-	const needs = { system: createTestSystem(NOW), store: { accounts: { session, byEmail: fail }, realms } };
+	const store = { accounts: { session, byEmail: fail }, realms, audit: { append: async () => undefined } };
+	const needs = { system: createTestSystem(NOW), store, runtime: { entry: () => ({}) } };
 	const visit = {
-		actor: { jti: "a session" },
+		actor: anActor({ instance_admin }),
 		params: ["shop", "DB_URL"],
 		query,
 		form,
@@ -92,6 +99,10 @@ test("what lets in, administers or replaces a key is done only within 5 minutes,
 		const to = await post(pages, 6, { form: { ...settings, form_token: "t" }, query: { type: "oidc" } });
 		assert.equal(to, `/console/confirm?target=%2Fconsole%2F${place}`);
 		assert.deepEqual(drafts, [{ "f.address": "redis.test", "f.password": "typed" }], "what was typed is kept");
+		drafts.splice(0);
+		const asMember = post(pages, 6, { form: settings, query: { type: "oidc" }, instance_admin: false });
+		await assert.rejects(asMember, { code: "forbidden" });
+		assert.deepEqual(drafts, [], "what somebody typed who may not store it is not kept");
 	}
 });
 

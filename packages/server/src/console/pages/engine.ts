@@ -167,10 +167,10 @@ function ofOneRealm(type: string): Html {
 }
 
 async function store(needs: EnginePageNeeds, visit: Visit): Promise<Page | Moved> {
-	const to = pageOf(named(visit));
-	const asked = await askAgain(needs, visit, to);
-	if (asked !== undefined) return keepTyped(visit, targetOf(named(visit)), asked);
 	const place = await placeOf(needs, visit);
+	const to = pageOf(place);
+	const asked = await askAgain(needs, visit, to);
+	if (asked !== undefined) return keepTyped(visit, targetOf(place), asked);
 	const { fields, more } = fieldsOf(needs.runtime.entry(place.type), place);
 	let status = "";
 	const refused = await storeSettings(visit, targetOf(place), async (typed, is_tried) => {

@@ -114,13 +114,13 @@ async function act(needs: ProviderPageNeeds, visit: Visit): Promise<Page | Moved
 }
 
 async function store(needs: ProviderPageNeeds, visit: Visit, name: string): Promise<Page | Moved> {
+	await requireInstanceAdmin(needs, visit.actor, "write");
 	const to = address`/console/providers/${name}?type=${visit.query.type ?? ""}`;
 	const asked = await askAgain(needs, visit, to);
 	if (asked !== undefined) {
 		const type = PROVIDER_TYPES.find((one) => one === visit.query.type);
 		return type === undefined ? asked : keepTyped(visit, targetOf(name, type), asked);
 	}
-	await requireInstanceAdmin(needs, visit.actor, "write");
 	const type = (await storedAt(needs, visit))?.type ?? typeIn(visit);
 	const { fields, more } = providerFields(type);
 	const refused = await storeSettings(visit, targetOf(name, type), async (typed, is_tried) => {
