@@ -3,7 +3,7 @@ import { type Visitor, visitorEvent } from "../audit/model.ts";
 import { verifyPassword } from "../crypto/password.ts";
 import { AppError } from "../errors.ts";
 import type { FactorProof, FactorStore } from "../factors/model.ts";
-import { confirmedFactors, type FactorUseNeeds, proofOf } from "../factors/use.ts";
+import { confirmedFactors, countWrongCode, type FactorUseNeeds, proofOf, refuseGuesser } from "../factors/use.ts";
 import type { AccountNeeds, Profile } from "./accounts.ts";
 import { type Account, Email } from "./model.ts";
 import { newSession } from "./session.ts";
@@ -51,7 +51,7 @@ async function tryLogin(
 	if (account !== undefined && isRight && account.disabled_at === null) {
 		const proof = await proveFactor(needs, visitor, account, typed, failed);
 		const opened = await openSession(needs, visitor, account, proof);
-		if (opened === "used") throw await refuseCode(needs, visitor, account, failed);
+		if (opened === "used") throw await refuseCode(needs, visitor, account, typed.code ?? "", failed);
 		if (opened !== "changed") return opened;
 	}
 	failed();
@@ -83,9 +83,9 @@ async function proveFactor(
 			"the account has a second factor: repeat this with code, one of your authenticator app or a recovery code",
 		);
 	}
-	await needs.throttle.checkCodes(account.email, visitor.ip);
+	await refuseGuesser(needs, { email: account.email, ip: visitor.ip }, code);
 	const proof = await proofOf(needs, account.id, factors, code);
-	if (proof === undefined) throw await refuseCode(needs, visitor, account, failed);
+	if (proof === undefined) throw await refuseCode(needs, visitor, account, code, failed);
 	return proof;
 }
 
@@ -94,10 +94,10 @@ async function refuseCode(
 	needs: PasswordLoginNeeds,
 	visitor: Visitor,
 	{ id, email }: Account,
+	code: string,
 	failed: () => void,
 ): Promise<AppError> {
-	failed();
-	await needs.throttle.wrongCode(email, visitor.ip);
+	await countWrongCode(needs, { email, ip: visitor.ip }, code, failed);
 	await note(needs, visitor, id, "code");
 	return new AppError(
 		"invalid_credentials",

@@ -11,13 +11,16 @@ const ELSEWHERE = "203.0.113.9";
 /** A throttle whose clock the test moves; it knows the account at one source. */
 function setUp() {
 	let now = 0;
+	let late = 0;
 	const knows = async (_: string, source: string) => source === HERE;
 	const throttle = createThrottle(
 		{ knows },
 		() => now,
-		async () => undefined,
+		async () => void late++,
 	);
 	return {
+		/** Refusals that were kept back. */
+		late: () => late,
 		guess: (ip: string) => throttle.wrongCode(ADA, ip),
 		pass: (seconds: number) => {
 			now += seconds * 1000;
@@ -58,4 +61,11 @@ test("wrong codes from a source at which the account is known are counted there 
 	for (let count = 0; count < 10; count++) await guess(HERE);
 	assert.equal(await waitOf(HERE), 1);
 	assert.equal(await waitOf(ELSEWHERE), 0);
+});
+
+test("a code that has to wait is refused at once, however often: its sender holds a place in the queue", async () => {
+	const { guess, waitOf, late } = setUp();
+	for (let count = 0; count < 20; count++) await guess(ELSEWHERE);
+	for (let count = 0; count < 200; count++) assert.notEqual(await waitOf(ELSEWHERE), 0);
+	assert.equal(late(), 0);
 });

@@ -52,7 +52,8 @@ export interface Throttle {
 		attempt: (failed: () => void) => Promise<T>,
 	): Promise<T>;
 	/**
-	 * Refuses a source that is not known, or a known one, after too many wrong codes of a second factor: their sender has the password.
+	 * Refuses a source that is not known, or a known one, after too many wrong codes of a second factor: their sender has the password. It is asked
+	 * within an attempt, where a refusal that waited would keep others waiting.
 	 * @throws AppError rate_limited
 	 */
 	checkCodes(account: string, ip: string): Promise<void>;
@@ -110,7 +111,7 @@ export function createThrottle(
 		async checkCodes(account, ip) {
 			const asker = await askerOf(known, account, ip);
 			const wait_ms = codes.waitOf(codesOf(asker));
-			if (wait_ms > 0) await refuse(tooMany("wrong codes", wait_ms), asker.source);
+			if (wait_ms > 0) throw tooMany("wrong codes", wait_ms);
 		},
 		async wrongCode(account, ip) {
 			countWith(codes, codesOf(await askerOf(known, account, ip)), FREE_CODES, (excess) => 2 ** excess);

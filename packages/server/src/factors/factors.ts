@@ -19,7 +19,7 @@ import {
 	startOfPending,
 } from "./model.ts";
 import { describeTotp, newTotpSecret, stepOf } from "./totp.ts";
-import { confirmedFactors, openFactor, proofOf, sealFactor } from "./use.ts";
+import { confirmedFactors, countWrongCode, openFactor, proofOf, refuseGuesser, sealFactor } from "./use.ts";
 
 /** Dependencies of the rules about second factors. */
 export interface FactorNeeds extends OwnerNeeds {
@@ -92,7 +92,7 @@ export async function confirmFactor(
 	const since = startOfPending(system.now());
 	const factor = (await store.factors.ofUser(actor.user_id)).find((one) => one.id === id);
 	if (factor === undefined || isConfirmed(factor) || factor.created_at <= since) throw notPending();
-	const step = await checkedCode(needs, actor, async () =>
+	const step = await checkedCode(needs, actor, code, async () =>
 		stepOf(await openFactor(needs, factor), code, needs.system.now()),
 	);
 	const now = system.now();
@@ -161,19 +161,23 @@ async function proveFactorOwner(
 	if (factors.length === 0) return { user_id, password, proof: undefined };
 	if (code == null)
 		throw new AppError("missing_field", "code is required: one of your authenticator app, or a recovery code");
-	const proof = await checkedCode(needs, actor, () => proofOf(needs, user_id, factors, code));
+	const proof = await checkedCode(needs, actor, code, () => proofOf(needs, user_id, factors, code));
 	return { user_id, password, proof };
 }
 
 /** Checks a typed code when its turn comes, and counts a wrong one. @throws AppError wrong_code, rate_limited */
-function checkedCode<Found>(needs: FactorNeeds, actor: Actor, find: () => Promise<Found | undefined>): Promise<Found> {
+function checkedCode<Found>(
+	needs: FactorNeeds,
+	actor: Actor,
+	code: string,
+	find: () => Promise<Found | undefined>,
+): Promise<Found> {
 	const { throttle, passwords, store, system } = needs;
 	return throttle.attempt(passwords, actor.email, actor.ip, async (failed) => {
-		await throttle.checkCodes(actor.email, actor.ip);
+		await refuseGuesser(needs, actor, code);
 		const found = await find();
 		if (found !== undefined) return found;
-		failed();
-		await throttle.wrongCode(actor.email, actor.ip);
+		await countWrongCode(needs, actor, code, failed);
 		const facts = { method: "factor", reason: "code" };
 		await store.audit.append(noteBy(actor, system.now(), "auth.login.failed", undefined, facts));
 		throw wrongCode();

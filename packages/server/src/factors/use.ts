@@ -1,3 +1,4 @@
+import type { Throttle } from "../accounts/throttle.ts";
 import { type CodeNeeds, digestsOf, isOneOf } from "../crypto/codes.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.ts";
@@ -12,6 +13,32 @@ export interface FactorUseNeeds extends Pick<CodeNeeds, "keyring"> {
 	store: { factors: Pick<FactorStore, "ofUser" | "recoveryCodes"> };
 	system: Pick<System, "now">;
 	keyring: CodeNeeds["keyring"] & Pick<Keyring, "recordFor">;
+}
+
+/** Whose code it is, and where it comes from. */
+interface Typist {
+	email: string;
+	ip: string;
+}
+
+/** Makes who guesses codes of an app wait. A recovery code never waits: nobody guesses its 50 bits. @throws AppError rate_limited */
+export async function refuseGuesser(
+	{ throttle }: { throttle: Pick<Throttle, "checkCodes"> },
+	{ email, ip }: Typist,
+	code: string,
+): Promise<void> {
+	if (isTotpCode(code)) await throttle.checkCodes(email, ip);
+}
+
+/** Counts a wrong code, or one that was used already. @param failed counts it as a failed login */
+export async function countWrongCode(
+	{ throttle }: { throttle: Pick<Throttle, "wrongCode"> },
+	{ email, ip }: Typist,
+	code: string,
+	failed: () => void,
+): Promise<void> {
+	failed();
+	if (isTotpCode(code)) await throttle.wrongCode(email, ip);
 }
 
 /** Lists the factors that an account is asked for. */

@@ -1,0 +1,59 @@
+/* Codes of second factors at the rules: how they are counted, and what uses them up. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { Secret, TOTP } from "otpauth";
+import { createKnownSources } from "../accounts/known-sources.ts";
+import { login } from "../accounts/login.ts";
+import { createPasswordQueue } from "../accounts/password-queue.ts";
+import { createThrottle } from "../accounts/throttle.ts";
+import { hashPassword } from "../crypto/password.ts";
+import { createSessionTokens } from "../crypto/session.ts";
+import { anActor } from "../testing/actor.ts";
+import { anEvent, aSession } from "../testing/rows.ts";
+import { addAccount, openTestRules } from "../testing/rules.ts";
+import { addFactor, confirmFactor } from "./factors.ts";
+import { countWrongCode, refuseGuesser } from "./use.ts";
+
+const { store, system, keyring } = await openTestRules({ after });
+const known_sources = createKnownSources({ store, keyring, system });
+const throttle = createThrottle(known_sources);
+const passwords = createPasswordQueue({ all: 2 });
+const sessions = createSessionTokens(() => keyring.session(), system);
+const address = () => "https://svc.example.com";
+const needs = { store, system, keyring, known_sources, throttle, passwords, sessions, address };
+const PASSWORD = "the password of the account";
+const stored = await hashPassword(PASSWORD);
+const ELSEWHERE = { request_id: "request", ip: "203.0.113.9" };
+
+/** Somebody with a second factor. `code` is the app's code so many steps from now; that of now is used. */
+async function withFactor() {
+	const account = await addAccount(store, { password: stored });
+	const session = aSession(account.id);
+	await store.accounts.openSession({ session, password: stored }, anEvent());
+	const actor = anActor({ user_id: account.id, email: account.email, jti: session.jti });
+	const { id, secret } = await addFactor(needs, actor, { type: "totp", current_password: PASSWORD });
+	const app = new TOTP({ secret: Secret.fromBase32(secret) });
+	const code = (steps: number) => app.generate({ timestamp: system.now().getTime() + steps * 30_000 });
+	const { recovery_codes } = await confirmFactor(needs, actor, id, code(0));
+	const typed = { email: account.email, password: PASSWORD };
+	return { actor, id, code, recovery_codes: recovery_codes.map((one) => one.replace("-", "")), typed };
+}
+
+test("wrong codes make the app's codes wait, and no recovery code", async () => {
+	const { code, recovery_codes, typed } = await withFactor();
+	for (let count = 0; count < 20; count++) await throttle.wrongCode(typed.email, `198.51.100.${count}`);
+	await assert.rejects(login(needs, ELSEWHERE, { ...typed, code: code(1) }), { code: "rate_limited" });
+	await login(needs, ELSEWHERE, { ...typed, code: recovery_codes[0] });
+});
+
+test("a wrong recovery code is a failed login, and makes no code of the app wait", async () => {
+	const typist = { email: "ada@example.com", ip: ELSEWHERE.ip };
+	let failures = 0;
+	const failed = () => void failures++;
+	for (let count = 0; count < 20; count++) await countWrongCode(needs, typist, "AAAAAAAAAA", failed);
+	await refuseGuesser(needs, typist, "000000");
+	for (let count = 0; count < 20; count++) await countWrongCode(needs, typist, "000000", failed);
+	await assert.rejects(refuseGuesser(needs, typist, "000000"), { code: "rate_limited" });
+	await refuseGuesser(needs, typist, "AAAAAAAAAA");
+	assert.equal(failures, 40);
+});
