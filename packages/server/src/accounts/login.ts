@@ -2,10 +2,10 @@ import * as v from "valibot";
 import { type Visitor, visitorEvent } from "../audit/model.ts";
 import { verifyPassword } from "../crypto/password.ts";
 import { AppError } from "../errors.ts";
-import type { FactorProof, FactorStore } from "../factors/model.ts";
+import type { FactorStore } from "../factors/model.ts";
 import { confirmedFactors, countWrongCode, type FactorUseNeeds, proofOf, refuseGuesser } from "../factors/use.ts";
 import type { AccountNeeds, Profile } from "./accounts.ts";
-import { type Account, Email } from "./model.ts";
+import { type Account, Email, type FactorProof } from "./model.ts";
 import { newSession } from "./session.ts";
 
 /** Dependencies of signing in with a password. */

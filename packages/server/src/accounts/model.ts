@@ -158,6 +158,9 @@ export interface Session {
 	provider: string;
 }
 
+/** Use of a right code: a step of a factor, or a recovery code by its digest. The transaction checks that it was not used meanwhile. */
+export type FactorProof = { factor_id: string; step: number } | { digest: Buffer };
+
 /**
  * Proof that a session is in its owner's hands: the stored password or, for an account without one, the session's own sign-in at a provider that the
  * account is linked with. A change that requires the proof checks it again. Design: §13

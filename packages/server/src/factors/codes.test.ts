@@ -9,9 +9,10 @@ import { createThrottle } from "../accounts/throttle.ts";
 import { hashPassword } from "../crypto/password.ts";
 import { createSessionTokens } from "../crypto/session.ts";
 import { anActor } from "../testing/actor.ts";
+import { eventsAfter } from "../testing/events.ts";
 import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, openTestRules } from "../testing/rules.ts";
-import { addFactor, confirmFactor } from "./factors.ts";
+import { addFactor, confirmFactor, removeFactor, renewRecoveryCodes } from "./factors.ts";
 import { countWrongCode, refuseGuesser } from "./use.ts";
 
 const { store, system, keyring } = await openTestRules({ after });
@@ -56,4 +57,19 @@ test("a wrong recovery code is a failed login, and makes no code of the app wait
 	await assert.rejects(refuseGuesser(needs, typist, "000000"), { code: "rate_limited" });
 	await refuseGuesser(needs, typist, "AAAAAAAAAA");
 	assert.equal(failures, 40);
+});
+
+test("a code that was used meanwhile counts as a wrong one, and the log has it", async () => {
+	const { actor, id, code } = await withFactor();
+	const asked = { current_password: PASSWORD, code: code(1) };
+	let wrong = 0;
+	const counting = { ...throttle, wrongCode: async () => void wrong++ };
+	const failures = async () => (await eventsAfter(store, 0)).filter(([type]) => type === "auth.login.failed").length;
+	const before = await failures();
+	const both = await Promise.allSettled([
+		renewRecoveryCodes({ ...needs, throttle: counting }, actor, asked),
+		removeFactor({ ...needs, throttle: counting }, { ...actor, ip: ELSEWHERE.ip }, id, asked),
+	]);
+	assert.deepEqual(both.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
+	assert.deepEqual([wrong, (await failures()) - before], [1, 1]);
 });

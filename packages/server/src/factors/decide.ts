@@ -1,4 +1,5 @@
-import { DIGEST_BYTES, type Factor, type FactorProof, MAX_FACTORS } from "./model.ts";
+import type { FactorProof } from "../accounts/model.ts";
+import { DIGEST_BYTES, type Factor, MAX_FACTORS } from "./model.ts";
 
 type Standing = Pick<Factor, "id" | "last_step" | "confirmed_at">;
 

@@ -1,6 +1,5 @@
 import { type OwnerNeeds, proveOwner } from "../accounts/owner.ts";
-import type { Throttle } from "../accounts/throttle.ts";
-import { eventBy, noteBy } from "../audit/model.ts";
+import { eventBy } from "../audit/model.ts";
 import { newRecoveryCodes } from "../crypto/codes.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError, LimitReached } from "../errors.ts";
@@ -19,14 +18,14 @@ import {
 	startOfPending,
 } from "./model.ts";
 import { describeTotp, newTotpSecret, stepOf } from "./totp.ts";
-import { confirmedFactors, countWrongCode, openFactor, proofOf, refuseGuesser, sealFactor } from "./use.ts";
+import { type AskedCodeNeeds, askForCode, checkedCode, openFactor, refuseUsedCode, sealFactor } from "./use.ts";
 
 /** Dependencies of the rules about second factors. */
 export interface FactorNeeds extends OwnerNeeds {
 	store: OwnerNeeds["store"] & { factors: FactorStore };
 	system: System;
 	keyring: Pick<Keyring, "record" | "recordFor" | "session">;
-	throttle: Pick<Throttle, "attempt" | "checkCodes" | "wrongCode">;
+	throttle: AskedCodeNeeds["throttle"];
 	/** Address at which people reach this server: an authenticator app shows its host. */
 	address(): string;
 }
@@ -70,7 +69,7 @@ export async function addFactor(
 		eventBy(actor, now, "auth.factor.created", undefined, facts),
 	);
 	if (outcome === "limit_reached") throw tooMany();
-	refuseProof(outcome);
+	await refuseProof(needs, actor, owner, outcome);
 	const issuer = `svc ${new URL(needs.address()).hostname}`;
 	return { id: factor.id, ...(await describeTotp(secret, issuer, actor.email)) };
 }
@@ -115,7 +114,7 @@ export async function removeFactor(needs: FactorNeeds, actor: Actor, id: string,
 	const outcome = await needs.store.factors.remove({ id, owner }, event);
 	if (outcome === "unknown")
 		throw new AppError("not_found", "second factor not found: `svc factor list` shows those of your account");
-	refuseProof(outcome);
+	await refuseProof(needs, actor, owner, outcome);
 }
 
 /**
@@ -134,7 +133,7 @@ export async function renewRecoveryCodes(
 	const now = needs.system.now();
 	const { codes, row } = makeCodes(needs, actor, now);
 	const event = eventBy(actor, now, "auth.recovery_codes.created", undefined, { count: codes.length });
-	refuseProof(await needs.store.factors.renewCodes({ owner, codes: row }, event));
+	await refuseProof(needs, actor, owner, await needs.store.factors.renewCodes({ owner, codes: row }, event));
 	return { recovery_codes: codes };
 }
 
@@ -156,42 +155,18 @@ async function proveFactorOwner(
 			"conflict",
 			"the account has no password, which a second factor would guard: it signs in at a provider",
 		);
-	const { user_id } = actor;
-	const factors = await confirmedFactors(needs, user_id);
-	if (factors.length === 0) return { user_id, password, proof: undefined };
-	if (code == null)
-		throw new AppError("missing_field", "code is required: one of your authenticator app, or a recovery code");
-	const proof = await checkedCode(needs, actor, code, () => proofOf(needs, user_id, factors, code));
-	return { user_id, password, proof };
+	return { user_id: actor.user_id, password, proof: await askForCode(needs, actor, code) };
 }
 
-/** Checks a typed code when its turn comes, and counts a wrong one. @throws AppError wrong_code, rate_limited */
-function checkedCode<Found>(
+async function refuseProof(
 	needs: FactorNeeds,
 	actor: Actor,
-	code: string,
-	find: () => Promise<Found | undefined>,
-): Promise<Found> {
-	const { throttle, passwords, store, system } = needs;
-	return throttle.attempt(passwords, actor.email, actor.ip, async (failed) => {
-		await refuseGuesser(needs, actor, code);
-		const found = await find();
-		if (found !== undefined) return found;
-		await countWrongCode(needs, actor, code, failed);
-		const facts = { method: "factor", reason: "code" };
-		await store.audit.append(noteBy(actor, system.now(), "auth.login.failed", undefined, facts));
-		throw wrongCode();
-	});
-}
-
-function refuseProof(outcome: ProofOutcome): void {
-	if (outcome === "used") throw wrongCode();
+	{ proof }: FactorOwner,
+	outcome: ProofOutcome,
+): Promise<void> {
+	if (outcome === "used" && proof !== undefined) await refuseUsedCode(needs, actor, proof);
 	if (outcome === "changed")
 		throw new AppError("conflict", "the account was changed meanwhile: try again with its present password and a code");
-}
-
-function wrongCode(): AppError {
-	return new AppError("wrong_code", "the code is wrong or was used already: wait for the next one of your app");
 }
 
 function notPending(): AppError {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { CurrentPassword, FactorCode, type KnownSource, type Session } from "../accounts/model.ts";
+import { CurrentPassword, FactorCode, type FactorProof, type KnownSource, type Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import { errorMessage } from "../messages.ts";
 import { type Port, read, write } from "../operation.ts";
@@ -61,9 +61,6 @@ export interface RecoveryCodes {
 	digests: Buffer;
 	created_at: string;
 }
-
-/** Use of a right code: a step of a factor, or a recovery code by its digest. The transaction checks that it was not used meanwhile. */
-export type FactorProof = { factor_id: string; step: number } | { digest: Buffer };
 
 /** Proof by the maker of a change: the stored password, and a second factor where one stands. */
 export interface FactorOwner {

@@ -1,11 +1,15 @@
+import type { FactorProof } from "../accounts/model.ts";
+import type { PasswordQueue } from "../accounts/password-queue.ts";
 import type { Throttle } from "../accounts/throttle.ts";
+import { type AuditStore, noteBy } from "../audit/model.ts";
 import { type CodeNeeds, digestsOf, isOneOf } from "../crypto/codes.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.ts";
 import { AppError } from "../errors.ts";
+import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { isConfirmed, splitDigests } from "./decide.ts";
-import type { Factor, FactorProof, FactorStore } from "./model.ts";
+import type { Factor, FactorStore } from "./model.ts";
 import { isTotpCode, stepOf } from "./totp.ts";
 
 /** Dependencies of checking a code. */
@@ -13,6 +17,62 @@ export interface FactorUseNeeds extends Pick<CodeNeeds, "keyring"> {
 	store: { factors: Pick<FactorStore, "ofUser" | "recoveryCodes"> };
 	system: Pick<System, "now">;
 	keyring: CodeNeeds["keyring"] & Pick<Keyring, "recordFor">;
+}
+
+/** Dependencies of asking the holder of a session for a code. */
+export interface AskedCodeNeeds extends FactorUseNeeds {
+	store: FactorUseNeeds["store"] & { audit: Pick<AuditStore, "append"> };
+	passwords: Pick<PasswordQueue, "run">;
+	throttle: Pick<Throttle, "attempt" | "checkCodes" | "wrongCode">;
+}
+
+/**
+ * Asks for a code beside the password where the account has a second factor.
+ * @returns its proof, for the transaction to use up; undefined where there is no factor
+ * @throws AppError missing_field, wrong_code, rate_limited
+ * Design: §16
+ */
+export async function askForCode(
+	needs: AskedCodeNeeds,
+	actor: Actor,
+	code: string | null | undefined,
+): Promise<FactorProof | undefined> {
+	const factors = await confirmedFactors(needs, actor.user_id);
+	if (factors.length === 0) return undefined;
+	if (code == null)
+		throw new AppError("missing_field", "code is required: one of your authenticator app, or a recovery code");
+	return checkedCode(needs, actor, code, () => proofOf(needs, actor.user_id, factors, code));
+}
+
+/** Checks a typed code when its turn comes, and counts a wrong one. @throws AppError wrong_code, rate_limited */
+export function checkedCode<Found>(
+	needs: AskedCodeNeeds,
+	actor: Actor,
+	code: string,
+	find: () => Promise<Found | undefined>,
+): Promise<Found> {
+	return needs.throttle.attempt(needs.passwords, actor.email, actor.ip, async (failed) => {
+		await refuseGuesser(needs, actor, code);
+		return (await find()) ?? refuseCode(needs, actor, code, failed);
+	});
+}
+
+/** Counts a code that was right and is used by now, as a wrong one. @throws AppError wrong_code, rate_limited */
+export function refuseUsedCode(needs: AskedCodeNeeds, actor: Actor, proof: FactorProof): Promise<never> {
+	const { throttle, passwords } = needs;
+	return throttle.attempt(passwords, actor.email, actor.ip, (failed) => refuseCode(needs, actor, proof, failed));
+}
+
+async function refuseCode(
+	needs: AskedCodeNeeds,
+	actor: Actor,
+	code: string | FactorProof,
+	failed: () => void,
+): Promise<never> {
+	await countWrongCode(needs, actor, code, failed);
+	const facts = { method: "factor", reason: "code" };
+	await needs.store.audit.append(noteBy(actor, needs.system.now(), "auth.login.failed", undefined, facts));
+	throw new AppError("wrong_code", "the code is wrong or was used already: wait for the next one of your app");
 }
 
 /** Whose code it is, and where it comes from. */
@@ -30,15 +90,15 @@ export async function refuseGuesser(
 	if (isTotpCode(code)) await throttle.checkCodes(email, ip);
 }
 
-/** Counts a wrong code, or one that was used already. @param failed counts it as a failed login */
+/** Counts a wrong code, or one that was used already. @param code as it was typed, or what it proved @param failed counts it as a failed login */
 export async function countWrongCode(
 	{ throttle }: { throttle: Pick<Throttle, "wrongCode"> },
 	{ email, ip }: Typist,
-	code: string,
+	code: string | FactorProof,
 	failed: () => void,
 ): Promise<void> {
 	failed();
-	if (isTotpCode(code)) await throttle.wrongCode(email, ip);
+	if (typeof code === "string" ? isTotpCode(code) : "step" in code) await throttle.wrongCode(email, ip);
 }
 
 /** Lists the factors that an account is asked for. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Account } from "../../accounts/model.ts";
-import { type FactorProof, MAX_FACTORS } from "../../factors/model.ts";
+import type { Account, FactorProof } from "../../accounts/model.ts";
+import { MAX_FACTORS } from "../../factors/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { aFactor, anEvent, aSession, MADE_AT, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount } from "../../testing/rules.ts";
@@ -128,6 +128,17 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await renew({ factor_id, step: 101 }), "done");
 		assert.deepEqual(await factors.recoveryCodes(account.id), renewed);
 		assert.equal(await signIn(account, { digest }), "used", "the former codes ended");
+	});
+
+	test("the use of a recovery code for a change is an event, too, and a refused change has none", async () => {
+		const { account, factor_id, digest } = await withFactor();
+		const start = await countEvents(store);
+		assert.equal(await add(account, { digest: Buffer.alloc(32, 99) }), "used");
+		assert.equal(await remove(account, factor_id, { digest }), "done");
+		assert.deepEqual(await eventsAfter(store, start), [
+			["auth.recovery_code.used", { recovery_codes_left: 1 }],
+			["auth.factor.removed", {}],
+		]);
 	});
 
 	test("an account may have some factors, and with the last one its recovery codes go", async () => {

@@ -1,7 +1,9 @@
 import type { Database } from "better-sqlite3";
+import type { FactorProof } from "../../../accounts/model.ts";
 import type { Append } from "../../../audit/chain.ts";
+import type { AuditEvent } from "../../../audit/model.ts";
 import { decideProof, isConfirmed, mayAdd, splitDigests } from "../../../factors/decide.ts";
-import type { Factor, FactorOwner, FactorProof, ProofOutcome, RecoveryCodes } from "../../../factors/model.ts";
+import type { Factor, FactorOwner, ProofOutcome, RecoveryCodes } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { knownSourceWrites } from "./known-sources.ts";
@@ -16,7 +18,7 @@ const DELETE_CODES = "DELETE FROM recovery_codes WHERE user_id = ?";
 
 /** Operations on second factors. */
 export function factorWrites(db: Database, append: Append): Writes {
-	const rows = rowsOf(db);
+	const rows = rowsOf(db, append);
 	const drop = db.prepare("DELETE FROM factor WHERE confirmed_at IS NULL AND created_at < ?");
 	return {
 		signIn: signingIn(db, append, rows),
@@ -37,7 +39,7 @@ export function droppingFactors(db: Database): (user_id: string) => number {
 }
 
 /** Prepares the reads of an account's factors, and the uses of proofs. */
-function rowsOf(db: Database) {
+function rowsOf(db: Database, append: Append) {
 	const ofUser = db.prepare(
 		`SELECT id, last_step, created_at, confirmed_at FROM ${believed("factor")} WHERE user_id = ?`,
 	);
@@ -75,11 +77,16 @@ function rowsOf(db: Database) {
 			endCodes.run(row.user_id);
 			setCodes.run(row);
 		},
-		/** Checks the proof of a change and uses it up; the change must follow. */
-		check({ user_id, password, proof }: FactorOwner): ProofOutcome {
+		/** Checks the proof of a change and uses it up; the change must follow. The use of a recovery code is an event of its own. */
+		check({ user_id, password, proof }: FactorOwner, event: AuditEvent): ProofOutcome {
 			if (account.get(user_id, password) === undefined) return "changed";
 			if (proof === undefined) return factorsOf(user_id).some(isConfirmed) ? "changed" : "done";
-			return use(user_id, proof) === undefined ? "used" : "done";
+			const used = use(user_id, proof);
+			if (used === undefined) return "used";
+			const { request_id, ip } = event.data;
+			if (used.recovery_codes_left !== undefined)
+				append({ ...event, type: "auth.recovery_code.used", data: { request_id, ip } }, used);
+			return "done";
 		},
 	};
 }
@@ -112,7 +119,7 @@ function changes(db: Database, append: Append, rows: Rows): Pick<Writes, "add" |
 	return {
 		add({ factor, owner }, event) {
 			if (!mayAdd(rows.factorsOf(owner.user_id))) return "limit_reached";
-			const outcome = rows.check(owner);
+			const outcome = rows.check(owner, event);
 			if (outcome !== "done") return outcome;
 			endPending.run(owner.user_id);
 			insert.run(factor);
@@ -122,7 +129,7 @@ function changes(db: Database, append: Append, rows: Rows): Pick<Writes, "add" |
 		remove({ id, owner }, event) {
 			const factors = rows.factorsOf(owner.user_id);
 			if (!factors.some((factor) => factor.id === id)) return "unknown";
-			const outcome = rows.check(owner);
+			const outcome = rows.check(owner, event);
 			if (outcome !== "done") return outcome;
 			remove.run(id);
 			if (!factors.some((factor) => factor.id !== id && isConfirmed(factor))) rows.endCodes(owner.user_id);
@@ -130,7 +137,7 @@ function changes(db: Database, append: Append, rows: Rows): Pick<Writes, "add" |
 			return outcome;
 		},
 		renewCodes({ owner, codes }, event) {
-			const outcome = rows.check(owner);
+			const outcome = rows.check(owner, event);
 			if (outcome !== "done") return outcome;
 			rows.setCodes(codes);
 			append(event);
