@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { type Answer, api } from "../harness/client.ts";
 import { MEMO_ENGINES } from "../harness/engine-requests.ts";
 import { ok } from "../harness/expect.ts";
-import { bind, fewAtOnce, invitation, PASSWORD, type Person, realm, secret } from "../harness/fixtures.ts";
+import { bind, fewAtOnce, invitation, login, PASSWORD, type Person, realm, secret } from "../harness/fixtures.ts";
 import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
 import { type PreparedRequest, requestTo } from "../harness/requests.ts";
 import type { User } from "../harness/resources.ts";
@@ -42,6 +42,8 @@ before(async () => {
 	wide = (await realm(world.api, owner)).slug;
 	heavy = (await realm(world.api, owner)).slug;
 	await fillAccount(owner);
+	// One after another: of one account, only four logins may wait.
+	for (let count = 0; count < MANY; count++) await login(world.api, owner);
 	await fillRealms(owner);
 	await fillMachines(owner);
 	await fillTrusts();
@@ -185,6 +187,7 @@ const FULLEST: Readonly<Record<string, Full>> = {
 	[`GET ${V1}/invitations`]: invitations,
 	[`POST ${V1}/auth/tokens`]: () => ({ path: `${V1}/auth/tokens`, body: { name: NAME, scopes: "read" } }),
 	[`GET ${V1}/auth/tokens`]: () => ({ path: `${V1}/auth/tokens?${page}` }),
+	[`GET ${V1}/auth/sessions`]: () => ({ path: `${V1}/auth/sessions?${page}` }),
 	[`POST ${V1}/realms`]: () => ({
 		path: `${V1}/realms`,
 		body: { slug: "longest", name: NAME, description: CONTROL.repeat(2048) },
