@@ -24,7 +24,7 @@ after(async () => {
 
 const login = (stdin: string) => asRoot.run(["login", root.email, "--password-stdin"], stdin);
 
-test("a login asks for a code, a reset keeps asking, and recovering the account without its second factor does not", async () => {
+test("a login asks for a code, a reset keeps asking, and recovering the account without it needs a new password", async () => {
 	const added = await asRoot.run(["factor", "add", "--password-stdin", "--json"], `${root.password}\n`);
 	assert.equal(added.code, 0, added.stderr);
 	const { id, secret } = JSON.parse(added.stdout) as { id: string; secret: string };
@@ -51,6 +51,10 @@ test("a login asks for a code, a reset keeps asking, and recovering the account 
 	const look = await runLocal(server.data, ["adopt", "--look", "--json"]);
 	assert.equal(JSON.parse(look.stdout).status, "sound", look.stdout);
 	await server.restart();
-	const again = await login(`${password}\n`);
+	assert.equal((await login(`${password}\n`)).code, 3, "who knows the old password stays out");
+	const anew = "a password that was set once more";
+	const second = await asRoot.run(["reset", root.email, "--password-stdin"], `${dropped.stdout}${anew}\n`);
+	assert.equal(second.code, 0, second.stderr);
+	const again = await login(`${anew}\n`);
 	assert.equal(again.code, 0, again.stderr);
 });

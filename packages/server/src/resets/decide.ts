@@ -14,16 +14,18 @@ export function decideReset(account: Target | undefined): "done" | "no_user" | "
 }
 
 /**
- * Decides whether the machine's administrator gets a code for an account: it must manage the instance, or nobody does any more. Design: §15
+ * Decides whether the machine's administrator gets a code for an account: it must manage the instance, or nobody does any more, or it lost its
+ * second factor. Design: §15
  * @param others enabled instance admins besides it
+ * @param drops_factors true to end its second factors, which gives it no rights
  */
-export function decideRecovery(account: Target | undefined, others: number): Recovery {
+export function decideRecovery(account: Target | undefined, others: number, drops_factors = false): Recovery {
 	if (account === undefined) return { outcome: "no_user" };
-	if (!account.instance_admin && others > 0) return { outcome: "not_admin" };
+	if (!account.instance_admin && others > 0 && !drops_factors) return { outcome: "not_admin" };
 	return {
 		outcome: "done",
 		enabled: account.disabled_at !== null,
-		made_admin: !account.instance_admin,
+		made_admin: !account.instance_admin && others === 0,
 		had_password: account.password !== null,
 	};
 }

@@ -35,10 +35,17 @@ export function resetRow(given: Pick<ResetCode, "user_id" | "digest" | "created_
 	return { ...given, created_at: now.toISOString(), expires_at };
 }
 
-/** Outcome of a recovery on the server's machine. `not_admin`: the account manages nothing, and somebody else does. */
+/** Outcome of a recovery on the server's machine. `not_admin`: the account manages nothing, somebody else does, and no factors are to end. */
 export type Recovery =
 	| { outcome: "no_user" | "not_admin" }
-	| { outcome: "done"; enabled: boolean; made_admin: boolean; had_password: boolean; factors_dropped?: number };
+	| {
+			outcome: "done";
+			enabled: boolean;
+			made_admin: boolean;
+			had_password: boolean;
+			factors_dropped?: number;
+			sessions_ended?: number;
+	  };
 
 /** Operations of the store on reset codes. */
 export const resetOperations = {
@@ -55,7 +62,7 @@ export const resetOperations = {
 	>(),
 	/**
 	 * Keeps a code for an instance admin and enables the account; when no enabled instance admin is left, for any account, which becomes one.
-	 * The account's id is that of the code. `drop_factors` also ends its second factors and recovery codes.
+	 * The account's id is that of the code. `drop_factors` also ends its second factors, recovery codes, password and sessions.
 	 */
 	recover: write<(code: ResetCode & { drop_factors?: boolean }, event: AuditEvent) => Recovery>(),
 	/** Forgets codes that expired before the instant. */

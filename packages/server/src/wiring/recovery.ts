@@ -41,7 +41,8 @@ export interface Recovered extends Omit<Extract<Recovery, { outcome: "done" }>, 
 
 /**
  * Makes a reset code for an instance admin, on the server's machine while no server runs: also for one who is disabled, which enables the account, or who has
- * no password. `drop_factors` also ends its second factors. When no enabled instance admin is left, any account becomes one. Killed at any moment, it leaves the database as it was or with all of that.
+ * no password. `drop_factors` works for every account, and ends its second factors, password and sessions. When no enabled instance admin is left, any
+ * account becomes one. Killed at any moment, it leaves the database as it was or with all of that.
  * @param confirm asks for confirmation before anything changes
  * @returns undefined when it was not confirmed
  * @throws FatalError when a server runs, there is no database or it has no such account, the master key is another one, or the database was altered
@@ -101,7 +102,9 @@ async function recoverIn(
 		const { outcome: _, ...done } = recovery;
 		return { email: account.email, code, expires_at: row.expires_at, ...done };
 	}
-	throw new FatalError("the account is no instance admin, and another account is: recover that one");
+	throw new FatalError(
+		"the account is no instance admin, and another account is: recover that one, or end a lost second factor with --drop-second-factor",
+	);
 }
 
 /** Refuses what a server would not believe: nothing may be written over it that looks sound. */

@@ -20,7 +20,10 @@ export const RECOVER: LocalCommand<RecoverOptions> = {
 	details:
 		"It enables the account if it is disabled, and one that signs in at a provider only gets its first password by the code. When no enabled instance admin is left, it does this for any account and makes it an instance admin. svc shows which database it found and asks. The audit log keeps it. Run it as the server's user, with the server's settings and its master key; then start the server, and set a password with `svc reset`. If svc is interrupted, run it again: a new code ends an earlier one.",
 	options: [
-		option("--drop-second-factor", "also end its second factors and recovery codes, for somebody who lost them"),
+		option(
+			"--drop-second-factor",
+			"also end its second factors, recovery codes, password and sessions, for anybody who lost the factor",
+		),
 		option("--yes", "do not ask"),
 	],
 	examples: [
@@ -72,7 +75,8 @@ function* tell({
 }: Recovered): Generator<string> {
 	if (enabled) yield `${email} is enabled again`;
 	if (made_admin) yield `${email} is an instance admin now`;
-	if (factors_dropped !== undefined) yield `second factors ended: ${factors_dropped}; the password alone signs in`;
-	if (!had_password) yield `${email} has no password yet: the code sets the first`;
+	if (factors_dropped !== undefined)
+		yield `second factors ended: ${factors_dropped}, with the password and all sessions`;
+	else if (!had_password) yield `${email} has no password yet: the code sets the first`;
 	yield `next: start the server, then \`svc reset ${email}\` with this code, once, until ${expires_at}`;
 }

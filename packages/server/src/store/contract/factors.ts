@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import type { Account, FactorProof } from "../../accounts/model.ts";
 import { MAX_FACTORS } from "../../factors/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aFactor, anEvent, aSession, MADE_AT, recoveryCodes } from "../../testing/rows.ts";
+import { aFactor, anEvent, aResetCode, aSession, MADE_AT, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -174,6 +174,35 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await lacking(), [true, false]);
 		await confirm(account, factor.id, 1, own.jti);
 		assert.deepEqual(await lacking(), [false, false]);
+	});
+
+	test("a recovery leaves second factors alone, or ends them with the password and sessions and gives no rights", async () => {
+		const { account } = await withFactor();
+		const root = await addAccount(store, { instance_admin: true });
+		const session = aSession(root.id);
+		assert.ok(await accounts.openSession({ session, password: PASSWORD }, anEvent()));
+		const rooted = aFactor(root.id);
+		await add(root, undefined, rooted);
+		await confirm(root, rooted.id, 1, session.jti);
+		const recover = ({ id }: Account, drop_factors: boolean) =>
+			store.resets.recover({ ...aResetCode(id), drop_factors }, anEvent({ type: "user.recovered" }));
+		assert.equal((await recover(root, false)).outcome, "done");
+		assert.equal((await factors.ofUser(root.id)).length, 1);
+		assert.deepEqual(await recover(account, false), { outcome: "not_admin" });
+		const start = await countEvents(store);
+		for (const [one, sessions_ended] of [
+			[root, 1],
+			[account, 0],
+		] as const) {
+			const done = await recover(one, true);
+			assert.partialDeepStrictEqual(done, { outcome: "done", made_admin: false, factors_dropped: 1, sessions_ended });
+			assert.deepEqual([await factors.ofUser(one.id), await factors.recoveryCodes(one.id)], [[], undefined]);
+			assert.equal((await accounts.byId(one.id))?.password, null);
+		}
+		const [[, data] = []] = await eventsAfter(store, start);
+		assert.deepEqual(data, { enabled: false, made_admin: false, factors_dropped: 1, sessions_ended: 1 });
+		assert.equal(await accounts.sessionOwner(session.jti, root.id, MADE_AT), undefined);
+		assert.notEqual((await accounts.byId(account.id))?.instance_admin, true);
 	});
 
 	test("those that were never confirmed are forgotten, and no others", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Account } from "../../accounts/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aFactor, anEvent, aResetCode, aSession, MADE_AT, recoveryCodes } from "../../testing/rows.ts";
+import { anEvent, aResetCode, aSession, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -94,7 +94,7 @@ export async function resetContract(openStore: OpenStore): Promise<void> {
 /** Tests the port's promises about the way back to an instance that nobody manages. */
 export async function recoveryContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
-	const { accounts, factors, resets } = store;
+	const { accounts, resets } = store;
 	const [root, ada] = [await addAccount(store), await addAccount(store, { password: null })];
 	const recover = (user_id: string) => resets.recover(aResetCode(user_id), anEvent({ type: "user.recovered" }));
 	const standing = async ({ id }: { id: string }) => {
@@ -114,23 +114,6 @@ export async function recoveryContract(openStore: OpenStore): Promise<void> {
 			had_password: true,
 		});
 		assert.notEqual(await resets.ofUser(root.id, MADE_AT), undefined);
-	});
-
-	test("second factors stay unless they are to be dropped, which the event counts", async () => {
-		const owner = { user_id: root.id, password: root.password ?? "", proof: undefined };
-		const factor = aFactor(root.id);
-		await factors.add({ factor, owner }, anEvent());
-		const confirmed = { id: factor.id, user_id: root.id, step: 1, since: "", keep: "", codes: recoveryCodes(root.id) };
-		assert.equal(await factors.confirm(confirmed, anEvent()), "done");
-		await recover(root.id);
-		assert.equal((await factors.ofUser(root.id)).length, 1);
-		const start = await countEvents(store);
-		const dropping = { ...aResetCode(root.id), drop_factors: true };
-		const done = await resets.recover(dropping, anEvent({ type: "user.recovered" }));
-		assert.partialDeepStrictEqual(done, { outcome: "done", factors_dropped: 1 });
-		const [[, data] = []] = await eventsAfter(store, start);
-		assert.deepEqual(data, { enabled: false, made_admin: false, factors_dropped: 1 });
-		assert.deepEqual([await factors.ofUser(root.id), await factors.recoveryCodes(root.id)], [[], undefined]);
 	});
 
 	test("a disabled instance admin is enabled, and one without a password sets the first", async () => {

@@ -25,7 +25,9 @@ export function endingSecrets(db: Database): Questions {
 		deleted: (realm_id, environment, since, after, limit) =>
 			prepare(PAGE).all({ realm_id, environment: environment ?? "", since, after, limit }) as DeletedSecret[],
 		countDeleted: (realm_id, environment, since) =>
-			prepare(COUNT).pluck().get({ realm_id, environment: environment ?? "", since }) as number,
+			prepare(COUNT)
+				.pluck()
+				.get({ realm_id, environment: environment ?? "", since }) as number,
 		countExpiring: (before) => prepare(EXPIRING).pluck().get(before) as number,
 	};
 }

@@ -102,20 +102,29 @@ function recovery(
 ): Implementations<"write">["resets"]["recover"] {
 	const target = targetOf(db);
 	const others = db.prepare(OTHER_ADMINS).pluck();
+	const enable = db.prepare("UPDATE account SET disabled_at = NULL WHERE id = ?");
 	const raise = db.prepare("UPDATE account SET instance_admin = 1, disabled_at = NULL WHERE id = ?");
 	const drop = droppingFactors(db);
+	const shut = db.prepare("UPDATE account SET password = NULL WHERE id = ?");
+	const endSessions = db.prepare("DELETE FROM session WHERE user_id = ?");
+	/** Ends the factors with what they guarded: the password, which somebody else may know, and sessions. */
+	const end = (user_id: string) => {
+		shut.run(user_id);
+		return { factors_dropped: drop(user_id), sessions_ended: endSessions.run(user_id).changes };
+	};
 	return ({ drop_factors = false, ...code }, event) => {
 		const { user_id } = code;
-		const decision = decideRecovery(target(user_id), others.get(user_id) as number);
+		const decision = decideRecovery(target(user_id), others.get(user_id) as number, drop_factors);
 		if (decision.outcome !== "done") return decision;
 		const { enabled, made_admin } = decision;
-		if (enabled || made_admin) raise.run(user_id);
+		if (made_admin) raise.run(user_id);
+		else if (enabled) enable.run(user_id);
 		keep(code);
-		const dropped = drop_factors ? { factors_dropped: drop(user_id) } : {};
-		append(event, { enabled, made_admin, ...dropped });
+		const ended = drop_factors ? end(user_id) : {};
+		append(event, { enabled, made_admin, ...ended });
 		// The log's own words for what changed.
 		if (enabled) append({ ...event, type: "user.enabled", data: { user_id } });
 		if (made_admin) append({ ...event, type: "user.admin.set", data: { user_id, instance_admin: true } });
-		return { ...decision, ...dropped };
+		return { ...decision, ...ended };
 	};
 }
