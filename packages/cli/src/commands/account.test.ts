@@ -74,6 +74,28 @@ test("the password of the account is asked for, too, where it has one, and given
 	]);
 });
 
+test("where the account has a second factor, a link takes a code, typed after the sign-in in the browser", async () => {
+	const factor = { id: "f1", type: "totp", created_at: "2030-01-01T00:00:00Z", confirmed_at: "2030-01-01T00:00:01Z" };
+	await using server = await startProviders(LINKED, true, [factor]);
+	const env = session(server);
+	const link = ["account", "link"];
+	const three = { env, stdin: "theirs\nmine\n123456\n" };
+	assert.equal((await run([...link, "directory", "ada", "--password-stdin"], three)).code, 0);
+	assert.equal((await run([...link, "directory", "ada", "--password-stdin"], { ...three, stdin: "a\nb\n" })).code, 2);
+	const browser = [...link, "old", "--no-browser", "--yes"];
+	const heard = server.heard;
+	assert.equal((await run([...browser, "--password-stdin"], { env, stdin: "mine\n123456\n", heard })).code, 0);
+	const typed = await run(browser, { env, typed: ["mine\r", "123456\r"], heard });
+	assert.match(typed.stderr, /Password of your account: .*http.*Code of your authenticator app/s);
+	const bodies = server.requests.filter(({ method }) => method === "POST").map(({ body }) => body);
+	const proven = { confirm: true, current_password: "mine", factor_code: "123456" };
+	assert.partialDeepStrictEqual(bodies, [
+		{ username: "ada", password: "theirs", current_password: "mine", code: "123456" },
+		...[{}, proven],
+		...[{}, proven],
+	]);
+});
+
 test("who is linked is listed, and unlinked with the password of the account", async () => {
 	const identity = {
 		id: "i1",

@@ -2,9 +2,10 @@ import type { Command } from "commander";
 import { type Answer, object, rows, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
+import { needsCode } from "../client/factors.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { PASSWORD_STDIN, type PasswordOptions, readPasswords, readUsername } from "../input/password.ts";
+import { CODE_NAME, PASSWORD_STDIN, type PasswordOptions, readCode, readPasswords, readUsername } from "../input/password.ts";
 import { type Io, isInteractive } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
 import { confirm } from "../io/prompt.ts";
@@ -21,7 +22,7 @@ export function addAccountCommands(program: Command, io: Io): void {
 	addCommand<LinkOptions>(account, io, {
 		usage: "link <provider> [username]",
 		summary: "link your identity at a provider with your account",
-		details: `Log in to the account with \`svc login\` first, then prove who you are at the provider: with a browser, or with the user name and password of a directory. From then on that identity signs in to this account, so svc also asks for the account's password; an account without one needs a login within the last 5 minutes at a provider that it is linked with.\n${BROWSER_HELP}`,
+		details: `Log in to the account with \`svc login\` first, then prove who you are at the provider: with a browser, or with the user name and password of a directory. From then on that identity signs in to this account, so svc also asks for the account's password and, where it has a second factor, for a code; an account without one needs a login within the last 5 minutes at a provider that it is linked with.\n${BROWSER_HELP}`,
 		options: [
 			PASSWORDS_STDIN,
 			NO_BROWSER,
@@ -49,7 +50,7 @@ export function addAccountCommands(program: Command, io: Io): void {
 
 const PASSWORDS_STDIN = option(
 	"--password-stdin",
-	"read the passwords from standard input, one per line: the directory's, then the account's",
+	"read the passwords from standard input, one per line: the directory's, then the account's, then a code of its second factor where it has one",
 );
 
 const OWN = "Password of your account";
@@ -116,12 +117,21 @@ async function prove(context: Context<LinkOptions>, client: Client, provider: st
 	if (type !== "ldap" && given !== undefined)
 		throw new Failure("usage", "this provider takes no user name here: it asks for it in the browser");
 	const own = hasPassword(await askIdentities(client)) ? [OWN] : [];
+	const isAsked = own.length > 0 && (await needsCode(client));
 	if (type === "ldap") {
 		const username = await readUsername(context, given);
-		const [password, current_password] = await readPasswords(context, ["Password", ...own]);
-		return { path: path`auth/ldap/${provider}/link`, body: { username, password, current_password } };
+		const names = ["Password", ...own, ...(isAsked ? [CODE_NAME] : [])];
+		const [password, current_password, code] = await readPasswords(context, names);
+		return { path: path`auth/ldap/${provider}/link`, body: { username, password, current_password, code } };
 	}
-	const [current_password] = await readPasswords(context, own);
+	// A code typed before the browser's sign-in would have ended after it.
+	const isTyped = isAsked && context.options.passwordStdin !== true;
+	const [current_password, given_code] = await readPasswords(
+		context,
+		isAsked && !isTyped ? [...own, CODE_NAME] : own,
+	);
 	const proof = await proveInBrowser(context, client, type, provider);
-	return { path: "auth/sso/link", body: { ...(await confirmIdentity(context, client, proof)), current_password } };
+	const confirmed = await confirmIdentity(context, client, proof);
+	const factor_code = isTyped ? await readCode(context) : given_code;
+	return { path: "auth/sso/link", body: { ...confirmed, current_password, factor_code } };
 }

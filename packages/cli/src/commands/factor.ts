@@ -2,8 +2,9 @@ import type { Command } from "commander";
 import { type Answer, rows, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
+import { askFactors, isConfirmed, needsCode } from "../client/factors.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
-import { CODE_STDIN, type CodeOptions, type PasswordOptions, readCode, readPasswords } from "../input/password.ts";
+import { CODE_NAME, CODE_STDIN, type CodeOptions, type PasswordOptions, readCode, readPasswords } from "../input/password.ts";
 import { type Io, isInteractive } from "../io/io.ts";
 import { note, show, showTable, visible } from "../io/output.ts";
 import { ids, instants } from "../io/table.ts";
@@ -124,17 +125,9 @@ async function connectSession(context: Context): Promise<Client> {
 	return client;
 }
 
-const askFactors = (client: Client) => send(client, { method: "GET", path: "auth/factors" });
-
-const isConfirmed = ({ confirmed_at }: Answer): boolean => typeof confirmed_at === "string";
-
 /** Reads what a change asks for: the password, and a code when a factor stands. */
 async function readProof(context: Context<PasswordOptions>, client: Client): Promise<object> {
-	const isAsked = rows(await askFactors(client), "factors").some(isConfirmed);
-	const names = [
-		"Password of your account",
-		...(isAsked ? ["Code of your authenticator app, or a recovery code"] : []),
-	];
+	const names = ["Password of your account", ...((await needsCode(client)) ? [CODE_NAME] : [])];
 	const [current_password, code] = await readPasswords(context, names);
 	return { current_password, ...(code === undefined ? {} : { code }) };
 }

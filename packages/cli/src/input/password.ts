@@ -66,10 +66,11 @@ export async function readPasswordAndCode(
 /** A code of a second factor, from the terminal or stdin. */
 export async function readCode(context: Context<CodeOptions & PasswordOptions>): Promise<string> {
 	if (context.options.codeStdin === true) return (await readLines(context, 1, 1, "a code"))[0] ?? "";
-	return askPassword(context, CODE_QUESTION, "--code-stdin");
+	return askPassword(context, `${CODE_NAME}: `, "--code-stdin");
 }
 
-const CODE_QUESTION = "Code of your authenticator app, or a recovery code: ";
+/** Name of a code, where a person is asked for it. */
+export const CODE_NAME = "Code of your authenticator app, or a recovery code";
 
 /** A new password, asked for twice on a terminal. */
 export async function readNewPassword(context: Context<PasswordOptions>): Promise<string> {

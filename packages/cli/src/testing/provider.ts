@@ -17,7 +17,7 @@ const PROVIDERS = [
 ];
 
 /** Starts a fake server with a provider of each type: `corp`, `old` and `directory`. It answers the right proof with `end`. */
-export function startProviders(end: FakeAnswer = { body: LOGIN }, has_password = false) {
+export function startProviders(end: FakeAnswer = { body: LOGIN }, has_password = false, factors: object[] = []) {
 	const challenges: string[] = [];
 	/** Acts as a person who reads the address in the terminal and signs in immediately. */
 	const heard = (text: string): void => {
@@ -30,6 +30,7 @@ export function startProviders(end: FakeAnswer = { body: LOGIN }, has_password =
 	return startService(({ url, body }) => {
 		if (url === "/api/v1/auth/providers") return { body: { providers: PROVIDERS } };
 		if (url === "/api/v1/auth/identities") return { body: { identities: [], has_password } };
+		if (url === "/api/v1/auth/factors") return { body: { factors, recovery_codes_left: 10 } };
 		if (!/^\/api\/v1\/auth\/sso\/(?:token|link)$/.test(url)) return end;
 		const { code, verifier } = body as { code: string; verifier: string };
 		assert.match(verifier, /^[\w-]{43}$/);

@@ -168,6 +168,8 @@ export type FactorProof = { factor_id: string; step: number } | { digest: Buffer
 export interface OwnerProof {
 	password: string | null;
 	jti: string;
+	/** Use of a code, where the account has a second factor and the change asks for it. */
+	factor?: FactorProof | undefined;
 }
 
 /** Counts of an account's holdings. */

@@ -1,6 +1,7 @@
 import { type AuditStore, noteBy } from "../audit/model.ts";
 import { verifyPassword } from "../crypto/password.ts";
 import { AppError } from "../errors.ts";
+import { type AskedCodeNeeds, askForCode, refuseUsedCode } from "../factors/use.ts";
 import { logRefusal, type RefusalNeeds, requireSession } from "../policy/authorize.ts";
 import { notInstanceAdmin } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
@@ -62,6 +63,42 @@ export async function proveOwner(
 	const isLinked = identities.some(({ provider }) => provider === session?.provider);
 	if (session !== undefined && isLinked && session.created_at >= since) return { password: null, jti };
 	throw await logRefusal(needs, actor, notRecent(), "owner");
+}
+
+/** Dependencies of asking the owner for a code, too. */
+export interface CodeOwnerNeeds extends OwnerNeeds {
+	store: OwnerNeeds["store"] & AskedCodeNeeds["store"];
+	keyring: AskedCodeNeeds["keyring"];
+	throttle: AskedCodeNeeds["throttle"];
+}
+
+/** What a change of who gets in asks for. */
+export interface Asked {
+	current_password?: string | null | undefined;
+	code?: string | null | undefined;
+}
+
+/**
+ * Asks for what `proveOwner` does and, where the account has a password and a second factor, for a code, which the change uses up.
+ * @param field that the code is in
+ * @throws AppError as proveOwner; missing_field, wrong_code
+ * Design: §16
+ */
+export async function proveOwnerByCode(
+	needs: CodeOwnerNeeds,
+	actor: Actor,
+	{ current_password, code }: Asked,
+	doing: string,
+	field?: string,
+): Promise<OwnerProof> {
+	const proof = await proveOwner(needs, actor, current_password ?? undefined, doing);
+	// Without a password its provider asks for a second factor.
+	return proof.password === null ? proof : { ...proof, factor: await askForCode(needs, actor, code, field) };
+}
+
+/** Refuses a change whose code was used meanwhile. @throws AppError wrong_code, rate_limited */
+export async function refuseUsed(needs: CodeOwnerNeeds, actor: Actor, { factor }: OwnerProof): Promise<void> {
+	if (factor !== undefined) await refuseUsedCode(needs, actor, factor);
 }
 
 /** Makes the answer to an owner who has no password and did not sign in recently. */

@@ -1,7 +1,6 @@
 /* Codes of second factors at the rules: how they are counted, and what uses them up. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { Secret, TOTP } from "otpauth";
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { login } from "../accounts/login.ts";
 import { createPasswordQueue } from "../accounts/password-queue.ts";
@@ -12,7 +11,8 @@ import { anActor } from "../testing/actor.ts";
 import { eventsAfter } from "../testing/events.ts";
 import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, openTestRules } from "../testing/rules.ts";
-import { addFactor, confirmFactor, removeFactor, renewRecoveryCodes } from "./factors.ts";
+import { withTotp } from "../testing/totp.ts";
+import { removeFactor, renewRecoveryCodes } from "./factors.ts";
 import { countWrongCode, refuseGuesser } from "./use.ts";
 
 const { store, system, keyring } = await openTestRules({ after });
@@ -32,12 +32,9 @@ async function withFactor() {
 	const session = aSession(account.id);
 	await store.accounts.openSession({ session, password: stored }, anEvent());
 	const actor = anActor({ user_id: account.id, email: account.email, jti: session.jti });
-	const { id, secret } = await addFactor(needs, actor, { type: "totp", current_password: PASSWORD });
-	const app = new TOTP({ secret: Secret.fromBase32(secret) });
-	const code = (steps: number) => app.generate({ timestamp: system.now().getTime() + steps * 30_000 });
-	const { recovery_codes } = await confirmFactor(needs, actor, id, code(0));
+	const factor = await withTotp(needs, actor, PASSWORD);
 	const typed = { email: account.email, password: PASSWORD };
-	return { actor, id, code, recovery_codes: recovery_codes.map((one) => one.replace("-", "")), typed };
+	return { actor, typed, ...factor };
 }
 
 test("wrong codes make the app's codes wait, and no recovery code", async () => {

@@ -1,4 +1,4 @@
-import { type OwnerNeeds, proveOwner } from "../accounts/owner.ts";
+import { type Asked, type OwnerNeeds, proveOwnerByCode } from "../accounts/owner.ts";
 import { eventBy } from "../audit/model.ts";
 import { newRecoveryCodes } from "../crypto/codes.ts";
 import type { Keyring } from "../crypto/keyring.ts";
@@ -18,7 +18,7 @@ import {
 	startOfPending,
 } from "./model.ts";
 import { describeTotp, newTotpSecret, stepOf } from "./totp.ts";
-import { type AskedCodeNeeds, askForCode, checkedCode, openFactor, refuseUsedCode, sealFactor } from "./use.ts";
+import { type AskedCodeNeeds, checkedCode, openFactor, refuseUsedCode, sealFactor } from "./use.ts";
 
 /** Dependencies of the rules about second factors. */
 export interface FactorNeeds extends OwnerNeeds {
@@ -28,12 +28,6 @@ export interface FactorNeeds extends OwnerNeeds {
 	throttle: AskedCodeNeeds["throttle"];
 	/** Address at which people reach this server: an authenticator app shows its host. */
 	address(): string;
-}
-
-/** The proof that a change asks for. */
-export interface Asked {
-	current_password?: string | null | undefined;
-	code?: string | null | undefined;
 }
 
 /** Lists the account's second factors, and the number of its unused recovery codes. @throws AppError unsupported_operation. Design: §16 */
@@ -146,16 +140,16 @@ function makeCodes(needs: FactorNeeds, { user_id }: Actor, now: Date): { codes: 
 async function proveFactorOwner(
 	needs: FactorNeeds,
 	actor: Actor,
-	{ current_password, code }: Asked,
+	asked: Asked,
 	doing: string,
 ): Promise<FactorOwner> {
-	const { password } = await proveOwner(needs, actor, current_password ?? undefined, doing);
+	const { password, factor: proof } = await proveOwnerByCode(needs, actor, asked, doing);
 	if (password === null)
 		throw new AppError(
 			"conflict",
 			"the account has no password, which a second factor would guard: it signs in at a provider",
 		);
-	return { user_id: actor.user_id, password, proof: await askForCode(needs, actor, code) };
+	return { user_id: actor.user_id, password, proof };
 }
 
 async function refuseProof(

@@ -28,6 +28,7 @@ export interface AskedCodeNeeds extends FactorUseNeeds {
 
 /**
  * Asks for a code beside the password where the account has a second factor.
+ * @param field that the code is in
  * @returns its proof, for the transaction to use up; undefined where there is no factor
  * @throws AppError missing_field, wrong_code, rate_limited
  * Design: §16
@@ -36,11 +37,12 @@ export async function askForCode(
 	needs: AskedCodeNeeds,
 	actor: Actor,
 	code: string | null | undefined,
+	field = "code",
 ): Promise<FactorProof | undefined> {
 	const factors = await confirmedFactors(needs, actor.user_id);
 	if (factors.length === 0) return undefined;
 	if (code == null)
-		throw new AppError("missing_field", "code is required: one of your authenticator app, or a recovery code");
+		throw new AppError("missing_field", `${field} is required: one of your authenticator app, or a recovery code`);
 	return checkedCode(needs, actor, code, () => proofOf(needs, actor.user_id, factors, code));
 }
 

@@ -16,6 +16,7 @@ const GOOD: Record<string, unknown> = {
 	password: "correct horse battery",
 	current_password: "correct horse battery",
 	new_password: "correct horse battery",
+	factor_code: "123456",
 	name: "Ada",
 	slug: "payments",
 	description: "text",

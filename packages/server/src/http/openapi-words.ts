@@ -53,6 +53,7 @@ const QUERY: Readonly<Record<string, string>> = {
 const FIELDS: Readonly<Record<string, unknown>> = {
 	...{ email: "ada@example.com", password: "correct horse battery", name: "Ada", username: "ada" },
 	...{ current_password: "correct horse battery", new_password: "battery horse correct" },
+	...{ factor_code: "123456" },
 	...{
 		slug: "shop",
 		realm: "shop",

@@ -7,6 +7,7 @@ import { hashPassword } from "../crypto/password.ts";
 import { anActor } from "../testing/actor.ts";
 import { anEvent, aSession, MADE_AT } from "../testing/rows.ts";
 import { addAccount, openTestRules } from "../testing/rules.ts";
+import { withTotp } from "../testing/totp.ts";
 import { linkIdentity, listIdentities, proveForLink, unlinkIdentity } from "./links.ts";
 import type { Provider } from "./providers.ts";
 
@@ -18,6 +19,7 @@ const needs = {
 	keyring,
 	passwords: createPasswordQueue({ all: 2 }),
 	throttle: createThrottle(known_sources),
+	address: () => "https://svc.example.com",
 };
 const PASSWORD = "the password of the account";
 const stored = await hashPassword(PASSWORD);
@@ -42,7 +44,7 @@ async function signedIn(password: string | null, given: Parameters<typeof aSessi
 }
 
 async function link(actor: ReturnType<typeof anActor>, password: string | undefined, asserted = aPerson()) {
-	const proof = await proveForLink(needs, actor, password);
+	const proof = await proveForLink(needs, actor, { current_password: password });
 	await linkIdentity(needs, actor, proof, PROVIDER, asserted);
 	return asserted;
 }
@@ -62,9 +64,27 @@ test("who holds a session links nobody without the account's password", async ()
 	assert.deepEqual(await namesOf(actor), [subject]);
 });
 
+test("who knows the password links nobody without a code where the account has a second factor", async () => {
+	const actor = await signedIn(stored);
+	const { code } = await withTotp(needs, actor, PASSWORD);
+	const right = { current_password: PASSWORD };
+	await assert.rejects(proveForLink(needs, actor, right, "factor_code"), {
+		code: "missing_field",
+		message: /^factor_code is required/,
+	});
+	await assert.rejects(proveForLink(needs, actor, { ...right, code: "AAAAAAAAAA" }), { code: "wrong_code" });
+	await assert.rejects(proveForLink(needs, actor, { current_password: "another", code: code(1) }), {
+		code: "wrong_password",
+	});
+	const proof = await proveForLink(needs, actor, { ...right, code: code(1) });
+	await linkIdentity(needs, actor, proof, PROVIDER, aPerson());
+	await assert.rejects(linkIdentity(needs, actor, proof, PROVIDER, aPerson()), { code: "wrong_code" });
+	assert.equal((await namesOf(actor)).length, 1);
+});
+
 test("a password that was changed meanwhile links nobody", async () => {
 	const actor = await signedIn(stored);
-	const proof = await proveForLink(needs, actor, PASSWORD);
+	const proof = await proveForLink(needs, actor, { current_password: PASSWORD });
 	const change = { user_id: actor.user_id, from: stored, password: "another hash", keep: actor.jti ?? "" };
 	assert.equal(await store.accounts.setPassword(change, anEvent()), "done");
 	await assert.rejects(linkIdentity(needs, actor, proof, PROVIDER, aPerson()), { code: "wrong_password" });
@@ -88,7 +108,7 @@ test("without a password it takes a sign-in of the last five minutes at a provid
 		if (isLinked) await arrive(actor.user_id);
 		// Refused before anybody else is asked anything, not only when the link is made.
 		if (good) await link(actor, undefined);
-		else await assert.rejects(proveForLink(needs, actor, undefined), { code: "forbidden" }, why);
+		else await assert.rejects(proveForLink(needs, actor, {}), { code: "forbidden" }, why);
 		assert.equal((await namesOf(actor)).length, Number(isLinked) + Number(good), why);
 	}
 });

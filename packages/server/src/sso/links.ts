@@ -1,5 +1,13 @@
 import type { AccountStore, OwnerProof } from "../accounts/model.ts";
-import { notRecent, type OwnerNeeds, proveOwner, wrongPassword } from "../accounts/owner.ts";
+import {
+	type Asked,
+	type CodeOwnerNeeds,
+	notRecent,
+	proveOwner,
+	proveOwnerByCode,
+	refuseUsed,
+	wrongPassword,
+} from "../accounts/owner.ts";
 import { eventBy } from "../audit/model.ts";
 import { AppError, LimitReached } from "../errors.ts";
 import { requireSession } from "../policy/authorize.ts";
@@ -10,8 +18,8 @@ import { type Asserted, type Identity, MAX_IDENTITIES, SsoRefusal, type SsoStore
 import type { Provider } from "./providers.ts";
 
 /** Dependencies of linking identities. */
-export interface LinkNeeds extends OwnerNeeds {
-	store: OwnerNeeds["store"] & { accounts: Pick<AccountStore, "byId">; sso: SsoStore };
+export interface LinkNeeds extends CodeOwnerNeeds {
+	store: CodeOwnerNeeds["store"] & { accounts: Pick<AccountStore, "byId">; sso: SsoStore };
 	system: System;
 }
 
@@ -19,20 +27,17 @@ const DOING = "link an identity";
 
 /**
  * Asks for proof that only the owner of an account has, before anybody else gets in.
- * @throws AppError unsupported_operation, missing_field, wrong_password, forbidden, rate_limited
- * Design: §13
+ * @param field that the code of the second factor is in
+ * @throws AppError unsupported_operation, missing_field, wrong_password, wrong_code, forbidden, rate_limited
+ * Design: §13, §16
  */
-export function proveForLink(
-	needs: LinkNeeds,
-	actor: Actor,
-	current_password: string | undefined,
-): Promise<OwnerProof> {
-	return proveOwner(needs, actor, current_password, DOING);
+export function proveForLink(needs: LinkNeeds, actor: Actor, asked: Asked, field?: string): Promise<OwnerProof> {
+	return proveOwnerByCode(needs, actor, asked, DOING, field);
 }
 
 /**
  * Links an identity with the account of the signed-in user.
- * @throws SsoRefusal linked_elsewhere when it belongs to another account; AppError limit_reached, wrong_password, forbidden
+ * @throws SsoRefusal linked_elsewhere when it belongs to another account; AppError limit_reached, wrong_password, wrong_code, forbidden
  * Design: §11, §13
  */
 export async function linkIdentity(
@@ -49,6 +54,7 @@ export async function linkIdentity(
 	const event = eventBy(actor, now, "sso.identity.linked", undefined, facts);
 	const outcome = await needs.store.sso.link(link, event);
 	if (outcome === "linked_elsewhere") throw new SsoRefusal("linked_elsewhere");
+	if (outcome === "used") await refuseUsed(needs, actor, proof);
 	if (outcome === "unproven") throw unproven(proof);
 	if (outcome === "full") {
 		const message = `this account has reached its limit of linked identities (identities_per_account, ${MAX_IDENTITIES}): unlink one first`;

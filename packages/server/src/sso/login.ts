@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import type { Asked } from "../accounts/owner.ts";
 import type { Throttle } from "../accounts/throttle.ts";
 import type { AuditStore, Visitor } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
@@ -26,7 +27,7 @@ const CODE_BYTES = 32;
 export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds, LinkNeeds {
 	store: ProviderNeeds["store"] & IdentityNeeds["store"] & LinkNeeds["store"] & { audit: Pick<AuditStore, "append"> };
 	system: System;
-	keyring: ProviderNeeds["keyring"] & IdentityNeeds["keyring"];
+	keyring: ProviderNeeds["keyring"] & IdentityNeeds["keyring"] & LinkNeeds["keyring"];
 	flows: Flows;
 	codes: Codes;
 	throttle: Throttle;
@@ -216,17 +217,18 @@ export interface ShownIdentity {
 /**
  * Links the person whom a browser's login proved with the account of the signed-in user, once that user has seen who it is: somebody else on the
  * machine may have brought the code.
- * @param link whether to link now, and the account's password for it; until then the code stays valid
+ * @param link whether to link now, and the account's password and code for it; until then the code stays valid
  * @throws AppError unauthorized, conflict, limit_reached, and as proveOwner
  */
 export async function linkByCode(
 	needs: LoginNeeds,
 	actor: Actor,
 	proof: Proof,
-	link: { confirm: boolean; current_password: string | undefined },
+	link: { confirm: boolean; current_password: string | undefined; factor_code?: string | undefined },
 ): Promise<ShownIdentity> {
 	requireSession(actor, "link an identity");
-	const owner = link.confirm ? await proveForLink(needs, actor, link.current_password) : undefined;
+	const asked = { current_password: link.current_password, code: link.factor_code };
+	const owner = link.confirm ? await proveForLink(needs, actor, asked, "factor_code") : undefined;
 	const pending = await redeem(needs, actor, proof);
 	const { provider, asserted } = pending;
 	if (owner) await guarded(needs, actor, provider, () => linkIdentity(needs, actor, owner, provider, asserted));
@@ -274,11 +276,11 @@ export async function linkByDirectory(
 	needs: LoginNeeds,
 	actor: Actor,
 	name: string,
-	{ current_password, ...input }: { username: string; password: string; current_password?: string | undefined },
+	{ current_password, code, ...input }: { username: string; password: string } & Asked,
 ): Promise<void> {
 	requireSession(actor, "link an identity");
 	const provider = await findProviderOf(needs, "ldap", name);
-	const owner = await proveForLink(needs, actor, current_password);
+	const owner = await proveForLink(needs, actor, { current_password, code });
 	const { asserted } = await askDirectory(needs, actor, provider, input);
 	await guarded(needs, actor, provider, () => linkIdentity(needs, actor, owner, provider, asserted));
 }

@@ -206,8 +206,8 @@ export const ssoOperations = {
 	identitiesOf: read<(user_id: string) => Identity[]>(),
 	/** Adds or links what the login brings, sets the mapped roles, and opens a session. */
 	signIn: write<(login: SsoLogin, event: AuditEvent) => SsoOutcome>(),
-	/** Links an identity with an account at its owner's request; `unproven` when the owner's proof is no longer valid. */
-	link: write<(link: NewLink, event: AuditEvent) => "done" | "linked_elsewhere" | "full" | "unproven">(),
+	/** Links an identity with an account at its owner's request; `unproven` when the owner's proof is no longer valid, `used` when its code was used. */
+	link: write<(link: NewLink, event: AuditEvent) => "done" | "linked_elsewhere" | "full" | "unproven" | "used">(),
 	/** Removes a link of an account; `last` when nobody could sign in to the account any more. */
 	unlink:
 		write<

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { CurrentPassword, Invited } from "../accounts/model.ts";
+import { CurrentPassword, FactorCode, Invited } from "../accounts/model.ts";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { Count, errorMessage, RequiredText, Text, Uuid } from "../messages.ts";
 import type { Waiting } from "./flows.ts";
@@ -181,7 +181,11 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/auth/ldap/{provider}/link",
 			summary: "Link an identity of a directory with the caller's account",
-			body: v.object({ ...DirectoryCredentials.entries, current_password: v.nullish(CurrentPassword) }),
+			body: v.object({
+				...DirectoryCredentials.entries,
+				current_password: v.nullish(CurrentPassword),
+				code: v.nullish(FactorCode),
+			}),
 			status: 200,
 			answer: MessageSchema,
 			errors: [
@@ -189,15 +193,12 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 				"invalid_credentials",
 				"conflict",
 				...OWNER_ERRORS,
+				"wrong_code",
 				"limit_reached",
 				"provider_unavailable",
 			],
 			async handle({ actor, params, body }) {
-				const { current_password, ...who } = body;
-				await linkByDirectory(needs, actor, params.provider, {
-					...who,
-					current_password: current_password ?? undefined,
-				});
+				await linkByDirectory(needs, actor, params.provider, body);
 				return { message: "identity linked" };
 			},
 		}),
@@ -226,12 +227,17 @@ function programRoutes(needs: LoginNeeds): Route[] {
 				...Proof.entries,
 				confirm: v.nullish(v.boolean(), false),
 				current_password: v.nullish(CurrentPassword),
+				factor_code: v.nullish(FactorCode),
 			}),
 			status: 200,
 			answer: v.object({ ...MessageSchema.entries, identity: IdentitySchema }),
-			errors: ["conflict", ...OWNER_ERRORS, "limit_reached"],
-			async handle({ actor, body: { confirm, current_password, ...proof } }) {
-				const link = { confirm, current_password: current_password ?? undefined };
+			errors: ["conflict", ...OWNER_ERRORS, "wrong_code", "limit_reached"],
+			async handle({ actor, body: { confirm, current_password, factor_code, ...proof } }) {
+				const link = {
+					confirm,
+					current_password: current_password ?? undefined,
+					factor_code: factor_code ?? undefined,
+				};
 				const identity = await linkByCode(needs, actor, proof, link);
 				return { message: confirm ? "identity linked" : "send it again with confirm to link this identity", identity };
 			},

@@ -3,9 +3,11 @@ import { after, test } from "node:test";
 import type { Account, FactorProof } from "../../accounts/model.ts";
 import { MAX_FACTORS } from "../../factors/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aFactor, anEvent, aResetCode, aSession, MADE_AT, recoveryCodes } from "../../testing/rows.ts";
+import { aFactor, anEvent, aResetCode, aSession, MADE_AT, newId, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
+
+const newIdentity = () => ({ provider: "corp", issuer: "https://id.example.com", subject: newId() });
 
 /** An instant before all that tests make. */
 const BEFORE = "2029-12-31T00:00:00.000Z";
@@ -139,6 +141,31 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 			["auth.recovery_code.used", { recovery_codes_left: 1 }],
 			["auth.factor.removed", {}],
 		]);
+	});
+
+	test("where a factor stands, an identity is linked with its code alone, which is used up with the link and not before", async () => {
+		const { account, factor_id, digest } = await withFactor();
+		const link = (factor?: FactorProof, password = account.password, identity = newIdentity()) => {
+			const made = { id: newId(), identity, user_id: account.id, at: MADE_AT };
+			return store.sso.link(
+				{ ...made, proof: { password, jti: "", factor } },
+				anEvent({ type: "sso.identity.linked" }),
+			);
+		};
+		const start = await countEvents(store);
+		assert.equal(await link(), "unproven");
+		assert.equal(await link({ factor_id, step: 100 }), "used");
+		assert.equal(await link({ factor_id, step: 101 }, "another hash"), "unproven");
+		const identity = newIdentity();
+		assert.equal(await link({ factor_id, step: 101 }, undefined, identity), "done");
+		assert.equal(await link({ factor_id, step: 101 }), "used");
+		assert.equal(await link({ digest }), "done");
+		assert.deepEqual(await eventsAfter(store, start), [
+			["sso.identity.linked", {}],
+			["auth.recovery_code.used", { recovery_codes_left: 1 }],
+			["sso.identity.linked", {}],
+		]);
+		assert.equal(await store.sso.owner(identity), account.id);
 	});
 
 	test("an account may have some factors, and with the last one its recovery codes go", async () => {

@@ -38,6 +38,14 @@ export function droppingFactors(db: Database): (user_id: string) => number {
 	};
 }
 
+/** Prepares using up the code of a change beside the password: `changed` when a factor stands and there is none. */
+export function factorUse(
+	db: Database,
+	append: Append,
+): (user_id: string, proof: FactorProof | undefined, event: AuditEvent) => ProofOutcome {
+	return rowsOf(db, append).useFor;
+}
+
 /** Prepares the reads of an account's factors, and the uses of proofs. */
 function rowsOf(db: Database, append: Append) {
 	const ofUser = db.prepare(
@@ -66,6 +74,16 @@ function rowsOf(db: Database, append: Append) {
 		step.run(used.step, used.factor_id);
 		return {};
 	}
+	/** Uses up the proof of a change, which must follow. The use of a recovery code is an event of its own. */
+	function useFor(user_id: string, proof: FactorProof | undefined, event: AuditEvent): ProofOutcome {
+		if (proof === undefined) return factorsOf(user_id).some(isConfirmed) ? "changed" : "done";
+		const used = use(user_id, proof);
+		if (used === undefined) return "used";
+		const { request_id, ip } = event.data;
+		if (used.recovery_codes_left !== undefined)
+			append({ ...event, type: "auth.recovery_code.used", data: { request_id, ip } }, used);
+		return "done";
+	}
 	return {
 		factorsOf,
 		use,
@@ -77,17 +95,10 @@ function rowsOf(db: Database, append: Append) {
 			endCodes.run(row.user_id);
 			setCodes.run(row);
 		},
-		/** Checks the proof of a change and uses it up; the change must follow. The use of a recovery code is an event of its own. */
-		check({ user_id, password, proof }: FactorOwner, event: AuditEvent): ProofOutcome {
-			if (account.get(user_id, password) === undefined) return "changed";
-			if (proof === undefined) return factorsOf(user_id).some(isConfirmed) ? "changed" : "done";
-			const used = use(user_id, proof);
-			if (used === undefined) return "used";
-			const { request_id, ip } = event.data;
-			if (used.recovery_codes_left !== undefined)
-				append({ ...event, type: "auth.recovery_code.used", data: { request_id, ip } }, used);
-			return "done";
-		},
+		useFor,
+		/** Checks the proof of a change and uses it up; the change must follow. */
+		check: ({ user_id, password, proof }: FactorOwner, event: AuditEvent): ProofOutcome =>
+			account.get(user_id, password) === undefined ? "changed" : useFor(user_id, proof, event),
 	};
 }
 

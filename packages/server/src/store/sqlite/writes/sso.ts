@@ -20,6 +20,7 @@ import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { INSERT_ACCOUNT } from "./accounts.ts";
 import { EMAIL_TAKEN, invitationUse } from "./invitations.ts";
+import { factorUse } from "./factors.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { COUNT_BINDINGS, COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 import { sessionOpening } from "./sessions.ts";
@@ -146,6 +147,7 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 		)
 		.pluck();
 	const remove = db.prepare("DELETE FROM sso_identity WHERE id = ? AND user_id = ?");
+	const useFactor = factorUse(db, append);
 	const doubt = db.prepare("UPDATE sso_identity SET is_vouched = 0 WHERE user_id = ?");
 	const isProven = ({ user_id, proof }: { user_id: string; proof: OwnerProof }, identities: LinkedIdentity[]) => {
 		const signed_in_at = session.get(proof.jti) as string | undefined;
@@ -162,7 +164,9 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 			if (!isProven(link, identities)) return "unproven";
 			const decision = decideLink(link.user_id, people.ownerOf(link.identity), identities.length);
 			if (decision !== "link") return decision;
-			const { identity, id, user_id, at } = link;
+			const { identity, id, user_id, at, proof } = link;
+			const outcome = proof.password === null ? "done" : useFactor(user_id, proof.factor, event);
+			if (outcome !== "done") return outcome === "used" ? "used" : "unproven";
 			attach.run({ ...identity, id, user_id, at, is_vouched: 1, made_account: 0 });
 			append(event);
 			return "done";
