@@ -70,3 +70,15 @@ test("a code that was used meanwhile counts as a wrong one, and the log has it",
 	assert.deepEqual(both.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
 	assert.deepEqual([wrong, (await failures()) - before], [1, 1]);
 });
+
+test("a confirmed factor leaves only its own source known, as another password does", async () => {
+	const account = await addAccount(store, { password: stored });
+	const session = aSession(account.id);
+	const known = known_sources.note(account.email, "198.51.100.77");
+	await store.accounts.openSession({ session, password: stored, known }, anEvent());
+	const actor = anActor({ user_id: account.id, email: account.email, jti: session.jti });
+	assert.equal(await known_sources.knows(account.email, "198.51.100.77"), true);
+	await withTotp(needs, actor, PASSWORD);
+	assert.equal(await known_sources.knows(account.email, "198.51.100.77"), false);
+	assert.equal(await known_sources.knows(account.email, actor.ip), true);
+});

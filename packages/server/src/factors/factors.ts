@@ -1,3 +1,4 @@
+import type { KnownSource } from "../accounts/model.ts";
 import { type Asked, type OwnerNeeds, proveOwnerByCode } from "../accounts/owner.ts";
 import { eventBy } from "../audit/model.ts";
 import { newRecoveryCodes } from "../crypto/codes.ts";
@@ -26,6 +27,7 @@ export interface FactorNeeds extends OwnerNeeds {
 	system: System;
 	keyring: Pick<Keyring, "record" | "recordFor" | "session">;
 	throttle: AskedCodeNeeds["throttle"];
+	known_sources: { note(account: string, ip: string): KnownSource };
 	/** Address at which people reach this server: an authenticator app shows its host. */
 	address(): string;
 }
@@ -69,7 +71,8 @@ export async function addFactor(
 }
 
 /**
- * Confirms a new factor with its first code: from then on a login with the password asks for one. The account's other sessions end.
+ * Confirms a new factor with its first code: from then on a login with the password asks for one. The account's other sessions end, and
+ * only the source of this request stays known.
  * @returns recovery codes, shown once; none for an account that has some
  * @throws AppError unsupported_operation, not_found, wrong_code, rate_limited
  * Design: §16
@@ -91,7 +94,8 @@ export async function confirmFactor(
 	const now = system.now();
 	const { codes, row } = makeCodes(needs, actor, now);
 	const facts = { factor_id: id, factor_type: factor.type };
-	const confirm = { id, user_id: actor.user_id, step, since, keep, codes: row };
+	const known = needs.known_sources.note(actor.email, actor.ip);
+	const confirm = { id, user_id: actor.user_id, step, since, keep, known, codes: row };
 	const outcome = await store.factors.confirm(confirm, eventBy(actor, now, "auth.factor.confirmed", undefined, facts));
 	if (outcome === "unknown") throw notPending();
 	return { recovery_codes: outcome === "kept" ? [] : codes };

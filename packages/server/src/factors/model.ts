@@ -91,13 +91,21 @@ export const factorOperations = {
 		forgets: [],
 	}),
 	/**
-	 * Confirms a factor made after `since` with the step of its first code, and ends the account's sessions but `keep`. An account that has recovery
+	 * Confirms a factor made after `since` with the step of its first code, ends the account's sessions but `keep`, and forgets its sources but `known`. An account that has recovery
 	 * codes keeps them (`kept`), others get these.
 	 */
 	confirm:
 		write<
 			(
-				input: { id: string; user_id: string; step: number; since: string; keep: string; codes: RecoveryCodes },
+				input: {
+					id: string;
+					user_id: string;
+					step: number;
+					since: string;
+					keep: string;
+					known?: KnownSource;
+					codes: RecoveryCodes;
+				},
 				event: AuditEvent,
 			) => "done" | "kept" | "unknown"
 		>(),

@@ -17,6 +17,7 @@ const needs = {
 	store,
 	system,
 	keyring,
+	known_sources,
 	passwords: createPasswordQueue({ all: 2 }),
 	throttle: createThrottle(known_sources),
 	address: () => "https://svc.example.com",

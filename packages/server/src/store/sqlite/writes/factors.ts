@@ -160,13 +160,16 @@ function changes(db: Database, append: Append, rows: Rows): Pick<Writes, "add" |
 function confirmation(db: Database, append: Append, rows: Rows): Writes["confirm"] {
 	const confirm = db.prepare("UPDATE factor SET confirmed_at = ?, last_step = ? WHERE id = ?");
 	const endSessions = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
-	return ({ id, user_id, step, since, keep, codes }, event) => {
+	const sources = knownSourceWrites(db);
+	return ({ id, user_id, step, since, keep, codes, known }, event) => {
 		const factors = rows.factorsOf(user_id);
 		const factor = factors.find((one) => one.id === id);
 		if (factor === undefined || isConfirmed(factor) || factor.created_at <= since) return "unknown";
 		confirm.run(event.timestamp, step, id);
 		const hasCodes = rows.hasCodes(user_id) && factors.some(isConfirmed);
 		if (!hasCodes) rows.setCodes(codes);
+		sources.forget(user_id);
+		if (known !== undefined) sources.note(user_id, known);
 		const { changes: sessions_ended } = endSessions.run(user_id, keep);
 		append(event, { sessions_ended });
 		return hasCodes ? "kept" : "done";
