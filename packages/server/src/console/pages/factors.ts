@@ -11,7 +11,7 @@ import { check } from "../../http/input.ts";
 import { command } from "../command.ts";
 import { type Address, address, type Html, html, targetOf } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { keepOnce, onceBox, takeOnce } from "./once.ts";
+import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { table, time } from "./parts.ts";
 
 /** Dependencies of the page of second factors. */
@@ -43,19 +43,21 @@ async function factors(needs: FactorPageNeeds, visit: Visit): Promise<Page> {
 					rows.map((row) => line(row, isAsked, visit.token)),
 				);
 	const codes = isAsked ? recovery(recovery_codes_left, visit.token) : "";
+	const shown = shownOnce(needs, visit);
 	return {
 		title: "Second factor",
+		...(shown === undefined ? {} : { refresh: ONCE_SECONDS }),
 		above: [
 			["Realms", address`/console`],
 			["Your account", address`/console/account`],
 		],
-		body: html`${shownOnce(needs, visit)}${list}${codes}<h2>Add an authenticator app</h2><p>Your login then asks for a code of the app. API tokens, and sign-ins at a provider, are not asked.</p>
+		body: html`${shown ?? ""}${list}${codes}<h2>Add an authenticator app</h2><p>Your login then asks for a code of the app. API tokens, and sign-ins at a provider, are not asked.</p>
 <form method="post" action="/console/account/factors">${visit.token}<input type="hidden" name="action" value="add">${proof("add", isAsked)}<p><button>Make a secret</button></p></form>`,
 		commands: [command`svc factor list`, command`svc factor add`, command`svc factor recovery`],
 	};
 }
 
-function shownOnce({ system }: FactorPageNeeds, visit: Visit): Html | string {
+function shownOnce({ system }: FactorPageNeeds, visit: Visit): Html | undefined {
 	const secret = takeOnce(visit, system, targetOf(SECRET));
 	if (secret !== undefined)
 		return onceBox(
@@ -64,7 +66,7 @@ function shownOnce({ system }: FactorPageNeeds, visit: Visit): Html | string {
 			"Type the secret into the app, or open the link with it. Then confirm it below with the first code.",
 		);
 	const codes = takeOnce(visit, system, targetOf(CODES));
-	if (codes === undefined) return "";
+	if (codes === undefined) return undefined;
 	return onceBox("Recovery codes", codes, "Each lets you in once without the app. Keep them where the app is not.");
 }
 
