@@ -5,7 +5,14 @@ import { connect } from "../client/connection.ts";
 import { needsCode } from "../client/factors.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { CODE_NAME, PASSWORD_STDIN, type PasswordOptions, readCode, readPasswords, readUsername } from "../input/password.ts";
+import {
+	CODE_NAME,
+	PASSWORD_STDIN,
+	type PasswordOptions,
+	readCode,
+	readPasswords,
+	readUsername,
+} from "../input/password.ts";
 import { type Io, isInteractive } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
 import { confirm } from "../io/prompt.ts";
@@ -126,10 +133,7 @@ async function prove(context: Context<LinkOptions>, client: Client, provider: st
 	}
 	// A code typed before the browser's sign-in would have ended after it.
 	const isTyped = isAsked && context.options.passwordStdin !== true;
-	const [current_password, given_code] = await readPasswords(
-		context,
-		isAsked && !isTyped ? [...own, CODE_NAME] : own,
-	);
+	const [current_password, given_code] = await readPasswords(context, isAsked && !isTyped ? [...own, CODE_NAME] : own);
 	const proof = await proveInBrowser(context, client, type, provider);
 	const confirmed = await confirmIdentity(context, client, proof);
 	const factor_code = isTyped ? await readCode(context) : given_code;

@@ -4,7 +4,14 @@ import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { askFactors, isConfirmed, needsCode } from "../client/factors.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
-import { CODE_NAME, CODE_STDIN, type CodeOptions, type PasswordOptions, readCode, readPasswords } from "../input/password.ts";
+import {
+	CODE_NAME,
+	CODE_STDIN,
+	type CodeOptions,
+	type PasswordOptions,
+	readCode,
+	readPasswords,
+} from "../input/password.ts";
 import { type Io, isInteractive } from "../io/io.ts";
 import { note, show, showTable, visible } from "../io/output.ts";
 import { ids, instants } from "../io/table.ts";

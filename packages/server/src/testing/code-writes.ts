@@ -1,5 +1,5 @@
-import type { AuditEvent } from "../audit/model.ts";
 import type { FactorProof } from "../accounts/model.ts";
+import type { AuditEvent } from "../audit/model.ts";
 import type { Realm } from "../realms/model.ts";
 import type { Implementations } from "../store/store.ts";
 import { aFactor, anAccount, anEvent, anInvitation, aResetCode, aSession, MADE_AT, recoveryCodes } from "./rows.ts";
