@@ -155,7 +155,7 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^openid-client$/, only: /^packages\/server\/src\/sso\/oidc\// },
 	{ package: /^ldapjs$/, only: /^packages\/server\/src\/sso\/ldap\/(directory|filter)\.ts$/ },
 	{ package: /^oidc-provider$/, only: /^test\// },
-	{ package: /^otpauth$/, only: /^packages\/server\/src\/factors\/totp\.ts$|^plugins\/totp\// },
+	{ package: /^otpauth$/, only: /^packages\/server\/src\/(factors|testing)\/totp\.ts$|^plugins\/totp\// },
 	{ package: /^@svc\/plugin-/, only: /^(packages\/svc|packages\/plugin-sdk|plugins)\/|^test\// },
 	{ package: /^@svc\/server/, only: /^packages\/svc\// },
 	{ package: /^@svc\/x509/, only: /^(packages\/server|plugins\/pki)\// },
