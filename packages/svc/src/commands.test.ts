@@ -29,6 +29,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 	"--realm": ["--realm", "shop"],
 	"--yes": ["--yes"],
 	"--password-stdin": ["--password-stdin"],
+	"--code-stdin": ["--code-stdin"],
 };
 
 /** Further words that a command needs. A new command that ends with 2 here may need a line. */

@@ -18,7 +18,7 @@ const KEYS = [{ key: "DB_URL" }, { key: "DB_PASSWORD" }, { key: "`touch pwned`" 
 
 /** Text up to the cursor, and the words offered for its last one. */
 const LINES: readonly (readonly [typed: string, offered: readonly string[]])[] = [
-	["svc se", ["secret", "server", "set"]],
+	["svc se", ["secret", "server", "session", "set"]],
 	["svc secret ro", ["rollback"]],
 	["svc secret set --rea", ["--realm"]],
 	["svc --json secret set --comm", ["--comment"]],

@@ -56,6 +56,7 @@ const UNASKED: Readonly<Record<string, string>> = {
 	"factor recovery": "it asks for the password and a code",
 	"factor confirm": "the code of an app that was just added",
 	logout: "a login brings it back",
+	"session end": "a login brings it back; one that is not yours must end at once",
 	"users reset": "a code that nobody uses changes nothing",
 	reset: "it asks for the new password twice",
 };
