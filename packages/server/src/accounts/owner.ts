@@ -72,7 +72,7 @@ export interface CodeOwnerNeeds extends OwnerNeeds {
 	throttle: AskedCodeNeeds["throttle"];
 }
 
-/** What a change of who gets in asks for. */
+/** Proof that a change of who gets in asks for. */
 export interface Asked {
 	current_password?: string | null | undefined;
 	code?: string | null | undefined;
