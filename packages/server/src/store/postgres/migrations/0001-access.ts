@@ -50,6 +50,26 @@ CREATE TABLE session (
 CREATE INDEX session_by_user ON session (user_id);
 CREATE INDEX session_by_end ON session (expires_at);
 
+CREATE TABLE factor (
+  id text COLLATE "C" PRIMARY KEY,
+  user_id text COLLATE "C" NOT NULL REFERENCES account (id),
+  type text COLLATE "C" NOT NULL CHECK (type IN ('totp')),
+  sealed bytea NOT NULL,
+  last_step bigint NOT NULL,
+  created_at text COLLATE "C" NOT NULL,
+  confirmed_at text COLLATE "C",
+  mac bytea
+);
+CREATE INDEX factor_by_user ON factor (user_id);
+CREATE INDEX factor_pending ON factor (created_at) WHERE confirmed_at IS NULL;
+
+CREATE TABLE recovery_codes (
+  user_id text COLLATE "C" PRIMARY KEY REFERENCES account (id),
+  digests bytea NOT NULL CHECK (length(digests) % 32 = 0),
+  created_at text COLLATE "C" NOT NULL,
+  mac bytea
+);
+
 CREATE TABLE known_source (
   pair bytea PRIMARY KEY CHECK (length(pair) = 32),
   user_id text COLLATE "C" NOT NULL REFERENCES account (id),

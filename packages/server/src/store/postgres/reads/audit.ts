@@ -1,6 +1,6 @@
 import { GENESIS } from "../../../audit/chain.ts";
 import type { EventQuery, EventScope } from "../../../audit/event-query.ts";
-import type { ChainedEvent, Checkpoint, ListedEvent, StoredEvent } from "../../../audit/model.ts";
+import type { ChainedEvent, Checkpoint, LatestProof, ListedEvent, StoredEvent } from "../../../audit/model.ts";
 import { beginVerification } from "../../../audit/verify.ts";
 import type { Implementations } from "../../store.ts";
 import type { Late, Snapshot } from "../database.ts";
@@ -13,7 +13,9 @@ const COLUMNS = "seq, timestamp, type, actor, realm_id, realm, data, hash";
 const SEGMENT = 5000;
 
 type AuditReads = Late<Implementations<"read">["audit"]> &
-	Late<Pick<Implementations<"scan">["audit"], "list" | "count" | "export" | "keys" | "checkpoints" | "verify">>;
+	Late<
+		Pick<Implementations<"scan">["audit"], "list" | "count" | "export" | "keys" | "checkpoints" | "latest" | "verify">
+	>;
 
 /** Answers questions about the log. */
 export function auditReads(db: Snapshot): AuditReads {
@@ -55,6 +57,7 @@ export function auditReads(db: Snapshot): AuditReads {
 		keys: (realm_id, hash) => namedKeys(sql, realm_id, hash),
 		checkpoints: () =>
 			sql.rows<Checkpoint>("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq"),
+		latest: () => latestProof(db),
 		async verify(anchors) {
 			const verification = beginVerification(anchors);
 			const isSound = soundSets(sql);
@@ -71,6 +74,16 @@ export function auditReads(db: Snapshot): AuditReads {
 			}
 		},
 	};
+}
+
+async function latestProof({ sql }: Snapshot): Promise<LatestProof> {
+	const [checkpoint] = await sql.rows<Checkpoint>(
+		"SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq DESC LIMIT 1",
+	);
+	const [verified] = await sql.rows<StoredEvent>(
+		`SELECT ${COLUMNS} FROM audit_event WHERE type = 'audit.verified' ORDER BY seq DESC LIMIT 1`,
+	);
+	return { checkpoint, verified };
 }
 
 function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
