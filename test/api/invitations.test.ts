@@ -128,7 +128,7 @@ test("inviting takes a session and policy:manage in each realm; ending an invita
 	refused(await end(ada, id), 404, "not_found");
 });
 
-test("a role that the inviter may no longer give is left out, and the new account is told; a disabled inviter's invitation fails", async () => {
+test("a role that the inviter may no longer give is left out and named in the answer; a disabled inviter's invitation fails", async () => {
 	const [shop, dora] = [await realm(client, ada), await person(client, "dora")];
 	await bind(client, ada, shop.slug, dora, "admin");
 	const bindings = [{ realm: shop.slug, role: "admin" }];

@@ -51,7 +51,7 @@ test("a login asks for a code, a reset keeps asking, and recovering the account 
 	const look = await runLocal(server.data, ["adopt", "--look", "--json"]);
 	assert.equal(JSON.parse(look.stdout).status, "sound", look.stdout);
 	await server.restart();
-	assert.equal((await login(`${password}\n`)).code, 3, "who knows the old password stays out");
+	assert.equal((await login(`${password}\n`)).code, 3, "the old password no longer signs in");
 	const anew = "a password that was set once more";
 	const second = await asRoot.run(["reset", root.email, "--password-stdin"], `${dropped.stdout}${anew}\n`);
 	assert.equal(second.code, 0, second.stderr);

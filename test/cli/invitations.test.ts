@@ -48,7 +48,7 @@ test("an invited person registers with the code and has the role", async () => {
 	assert.doesNotMatch(again.stderr, new RegExp(invited.stdout.trim()));
 });
 
-test("somebody whose inviter may no longer give a role is told which one", async () => {
+test("svc register names the roles that the inviter may no longer give", async () => {
 	const dora = await person(client, "dora");
 	await bind(client, ada, slug, dora, "admin");
 	const { email, code } = await invitation(client, dora, { bindings: [{ realm: slug, role: "viewer" }] });

@@ -64,7 +64,7 @@ test("a day keeps the other fields of the filter", async () => {
 	assert.match(to, new RegExp(`key=A&actor=&type=secret\\.\\*&since=${today()}&until=2`));
 });
 
-test("the page of a secret counts its reads by day, whoever read it and however many at once", async () => {
+test("the page of a secret counts its reads by day, by anybody, single or bulk", async () => {
 	await secret(client, ada, slug, "PAY", "one", { environment: "prod" });
 	const reads = async () => /(\d+) reads? in 30 days/.exec(await read("/secrets/PAY?env=prod"))?.[1];
 	assert.equal(await reads(), "0");

@@ -1,4 +1,4 @@
-/* Wrong codes of a second factor: whoever types them has the password already. */
+/* Wrong second-factor codes, typed by people who already have the password. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";

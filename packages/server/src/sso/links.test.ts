@@ -65,7 +65,7 @@ test("who holds a session links nobody without the account's password", async ()
 	assert.deepEqual(await namesOf(actor), [subject]);
 });
 
-test("who knows the password links nobody without a code where the account has a second factor", async () => {
+test("where the account has a second factor, the password alone links no identity", async () => {
 	const actor = await signedIn(stored);
 	const { code } = await withTotp(needs, actor, PASSWORD);
 	const right = { current_password: PASSWORD };

@@ -94,7 +94,7 @@ export async function usableInvitations(
 	return found;
 }
 
-/** Uses invitations up. @returns what the event of the new account tells of them */
+/** Uses invitations up. @returns their facts for the event of the new account */
 export async function useInvitations(
 	db: Change,
 	invitations: readonly OpenInvitation[],
@@ -105,7 +105,7 @@ export async function useInvitations(
 	return { invitation_id: of("id"), invited_by: of("created_by") };
 }
 
-/** Gives a new account the roles; each realm's log tells, also of one that the invitation's maker may not give any more. @returns the latter */
+/** Gives a new account the roles and records each in its realm's log. @returns those that the maker of the invitation may no longer give */
 export async function giveRoles(
 	db: Change,
 	invitations: readonly OpenInvitation[],

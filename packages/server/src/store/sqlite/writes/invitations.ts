@@ -131,7 +131,7 @@ export function invitationUse(db: Database, append: Append) {
 			const of = (key: "id" | "created_by") => invitations.map((invitation) => invitation[key]).join();
 			return { invitation_id: of("id"), invited_by: of("created_by") };
 		},
-		/** Gives the new account the roles; each realm's log tells. @returns those that the invitation's maker may not give any more */
+		/** Gives the new account the roles and records each in its realm's log. @returns those that the maker of the invitation may no longer give */
 		giveRoles(invitations: readonly OpenInvitation[], user_id: string, event: AuditEvent): LeftOutRole[] {
 			return invitations.flatMap(({ id, created_by, roles }) =>
 				roles.flatMap(
