@@ -153,7 +153,7 @@ test("an API token and another account change nothing", async () => {
 	refused(await confirm(who, pending.id, codeAt(pending.secret, 0)), 404, "not_found");
 });
 
-test("who knows the password but not the code is soon made to wait, and the right code waits with the wrong ones", async () => {
+test("somebody with the password but no code soon has to wait, and so does the right code", async () => {
 	const { who, secret } = await withFactor("hugo");
 	let answer = await signIn(who, "000000");
 	for (let tries = 0; tries < 20 && answer.status === 401; tries++) answer = await signIn(who, `00000${tries % 10}`);
