@@ -65,22 +65,22 @@ export async function proveOwner(
 	throw await logRefusal(needs, actor, notRecent(), "owner");
 }
 
-/** Dependencies of asking the owner for a code, too. */
+/** Dependencies of asking the owner for a second-factor code as well. */
 export interface CodeOwnerNeeds extends OwnerNeeds {
 	store: OwnerNeeds["store"] & AskedCodeNeeds["store"];
 	keyring: AskedCodeNeeds["keyring"];
 	throttle: AskedCodeNeeds["throttle"];
 }
 
-/** Proof that a change of who gets in asks for. */
+/** Proof required by a change of how people sign in. */
 export interface Asked {
 	current_password?: string | null | undefined;
 	code?: string | null | undefined;
 }
 
 /**
- * Asks for what `proveOwner` does and, where the account has a password and a second factor, for a code, which the change uses up.
- * @param field that the code is in
+ * Requires the proof of `proveOwner` and, if the account has a password and a second factor, a code, which the change uses up.
+ * @param field name of the field with the code, for the error
  * @throws AppError as proveOwner; missing_field, wrong_code
  * Design: §16
  */
@@ -92,11 +92,11 @@ export async function proveOwnerByCode(
 	field?: string,
 ): Promise<OwnerProof> {
 	const proof = await proveOwner(needs, actor, current_password ?? undefined, doing);
-	// Without a password its provider asks for a second factor.
+	// An account without a password has its second factor, if any, at its provider.
 	return proof.password === null ? proof : { ...proof, factor: await askForCode(needs, actor, code, field) };
 }
 
-/** Refuses a change whose code was used meanwhile. @throws AppError wrong_code, rate_limited */
+/** Refuses a change whose code another request has used up. @throws AppError wrong_code, rate_limited */
 export async function refuseUsed(needs: CodeOwnerNeeds, actor: Actor, { factor }: OwnerProof): Promise<void> {
 	if (factor !== undefined) await refuseUsedCode(needs, actor, factor);
 }

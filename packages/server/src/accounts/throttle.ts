@@ -14,8 +14,8 @@ const WINDOW_S = 15 * 60;
 const MAX_WAIT_S = 15 * 60;
 
 /**
- * Wrong codes of a second factor without a wait, of all strangers to an account or of one known source, and the window in which they count. Then the wait
- * doubles up to 15 minutes: about a hundred guesses a day, of which one in 3,300 days is right.
+ * Number of wrong second-factor codes before a wait, and the window in which they count: for all strangers to an account together, and for each known
+ * source. The wait then doubles up to 15 minutes. About a hundred guesses a day remain, so that one succeeds in about nine years.
  */
 const FREE_CODES = 10;
 const CODE_WINDOW_S = 24 * 60 * 60;
@@ -52,8 +52,8 @@ export interface Throttle {
 		attempt: (failed: () => void) => Promise<T>,
 	): Promise<T>;
 	/**
-	 * Refuses a source that is not known, or a known one, after too many wrong codes of a second factor: their sender has the password. It is asked
-	 * within an attempt, where a refusal that waited would keep others waiting.
+	 * Refuses strangers, or a known source, after too many wrong second-factor codes. It refuses at once: it runs within an attempt, where a delay would
+	 * hold up others.
 	 * @throws AppError rate_limited
 	 */
 	checkCodes(account: string, ip: string): Promise<void>;
@@ -63,7 +63,7 @@ export interface Throttle {
 	/** Refuses a source that has had too many logins of a browser or program refused. @throws AppError rate_limited */
 	checkRefusals(ip: string): Promise<void>;
 	refused(ip: string): void;
-	/** Counts a refusal that a source had for the same cause. Returns how many those are in a quarter of an hour, this one included. */
+	/** Counts a refusal. Returns the number of refusals that this source had for the same cause in a quarter of an hour, this one included. */
 	repeated(ip: string, cause: string): number;
 }
 
@@ -145,12 +145,12 @@ async function askerOf(known: Pick<KnownSources, "knows">, account: string, ip: 
 	return (await known.knows(account, source)) ? { ...asker, known: digest } : asker;
 }
 
-/** Name under which wrong codes are counted: strangers to an account share one. */
+/** Returns the name under which wrong codes are counted: strangers to an account share one. */
 function codesOf({ pair, account, known }: Guesser): string {
 	return known === undefined ? account : pair;
 }
 
-/** Counts one more of a name, and makes a name with too many wait. */
+/** Adds one to a name's count, and blocks the name for a while after too many. */
 function countWith(tally: Tally, name: string, free: number, wait_s: (excess: number) => number): void {
 	const excess = tally.add(name) - free;
 	if (excess >= 0) tally.block(name, Math.min(wait_s(excess), MAX_WAIT_S) * 1000);

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Fields } from "./page.ts";
 
-/** Sessions whose refused form is kept, in all and of one account, and characters of the largest one: 8 MiB at most in memory. */
+/** Limits on kept forms: in all, for one account, and in characters each. Together they take at most 8 MiB. */
 const MAX_DRAFTS = 64;
 const MAX_DRAFTS_OF_ACCOUNT = 4;
 const MAX_CHARACTERS = 65_536;
@@ -32,7 +32,7 @@ export interface Draft {
 /** Makes the function that finds the draft of an account's session. */
 export function createDrafts(): (user_id: string, jti: string) => Draft {
 	const drafts = new LRUCache<string, Kept>({ max: MAX_DRAFTS, ttl: KEPT_MS, ttlAutopurge: true });
-	/** Drops the account's oldest drafts: it must not push out those of others. */
+	/** Drops the account's oldest drafts, so that it cannot push out those of others. */
 	function dropOldest(user_id: string): void {
 		// The newest comes first.
 		const own = [...drafts.keys()].filter((name) => name.startsWith(`${user_id} `));

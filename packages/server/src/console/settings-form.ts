@@ -11,11 +11,11 @@ export interface Refused {
 }
 
 /**
- * Stores what a form of settings says. It is tried first, unless the person chose to keep what does not work. What is refused stays as a draft,
- * with its secrets, so that it can be kept all the same.
+ * Stores the settings of a form, after a test unless the person chose to store them anyway. Refused settings stay as a draft, with their secrets, so
+ * that they can still be stored.
  * @param store stores the typed fields @param draft names the form
  * @returns undefined when they are stored
- * @throws AppError what is not the form's fault, such as forbidden
+ * @throws AppError for errors other than invalid or failing settings, such as forbidden
  */
 export async function storeSettings(
 	{ form, draft }: Pick<Visit, "form" | "draft">,
@@ -36,13 +36,13 @@ export async function storeSettings(
 	}
 }
 
-/** Keeps a form that the person comes back to after confirming who they are. */
+/** Keeps a form while the person confirms who they are. */
 export function keepTyped({ form, draft }: Pick<Visit, "form" | "draft">, target: string, asked: Moved): Moved {
 	if (form.action === "try") draft.keep(target, typedIn(form));
 	return asked;
 }
 
-/** Makes the answer to a person whose typed form is gone. */
+/** Makes the error for a form that is no longer kept. */
 export function goneDraft(): AppError {
 	return new AppError("conflict", `what you typed was kept for ${KEPT_MINUTES} minutes: go back and type it again`);
 }

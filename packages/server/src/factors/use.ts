@@ -27,8 +27,8 @@ export interface AskedCodeNeeds extends FactorUseNeeds {
 }
 
 /**
- * Asks for a code beside the password where the account has a second factor.
- * @param field that the code is in
+ * Requires a code in addition to the password if the account has a second factor.
+ * @param field name of the field with the code, for the error
  * @returns its proof, for the transaction to use up; undefined where there is no factor
  * @throws AppError missing_field, wrong_code, rate_limited
  * Design: §16
@@ -46,7 +46,7 @@ export async function askForCode(
 	return checkedCode(needs, actor, code, () => proofOf(needs, actor.user_id, factors, code));
 }
 
-/** Checks a typed code when its turn comes, and counts a wrong one. @throws AppError wrong_code, rate_limited */
+/** Checks a typed code in the queue of password checks, and counts a wrong one. @throws AppError wrong_code, rate_limited */
 export function checkedCode<Found>(
 	needs: AskedCodeNeeds,
 	actor: Actor,
@@ -59,7 +59,7 @@ export function checkedCode<Found>(
 	});
 }
 
-/** Counts a code that was right and is used by now, as a wrong one. @throws AppError wrong_code, rate_limited */
+/** Counts a code that another request has used up as a wrong one. @throws AppError wrong_code, rate_limited */
 export function refuseUsedCode(needs: AskedCodeNeeds, actor: Actor, proof: FactorProof): Promise<never> {
 	const { throttle, passwords } = needs;
 	return throttle.attempt(passwords, actor.email, actor.ip, (failed) => refuseCode(needs, actor, proof, failed));
@@ -77,13 +77,13 @@ async function refuseCode(
 	throw new AppError("wrong_code", "the code is wrong or was used already: wait for the next one of your app");
 }
 
-/** Whose code it is, and where it comes from. */
+/** Account and source of a typed code. */
 interface Typist {
 	email: string;
 	ip: string;
 }
 
-/** Makes who guesses codes of an app wait. A recovery code never waits: nobody guesses its 50 bits. @throws AppError rate_limited */
+/** Refuses a source that guesses app codes. A recovery code never waits: its 50 bits cannot be guessed. @throws AppError rate_limited */
 export async function refuseGuesser(
 	{ throttle }: { throttle: Pick<Throttle, "checkCodes"> },
 	{ email, ip }: Typist,
@@ -92,7 +92,7 @@ export async function refuseGuesser(
 	if (isTotpCode(code)) await throttle.checkCodes(email, ip);
 }
 
-/** Counts a wrong code, or one that was used already. @param code as it was typed, or what it proved @param failed counts it as a failed login */
+/** Counts a wrong or used code. @param code typed code, or its proof @param failed counts it as a failed login */
 export async function countWrongCode(
 	{ throttle }: { throttle: Pick<Throttle, "wrongCode"> },
 	{ email, ip }: Typist,
@@ -103,14 +103,14 @@ export async function countWrongCode(
 	if (typeof code === "string" ? isTotpCode(code) : "step" in code) await throttle.wrongCode(email, ip);
 }
 
-/** Lists the factors that an account is asked for. */
+/** Lists the confirmed factors of an account. */
 export async function confirmedFactors({ store }: FactorUseNeeds, user_id: string): Promise<Factor[]> {
 	return (await store.factors.ofUser(user_id)).filter(isConfirmed);
 }
 
 /**
- * Finds what a typed code proves: a step of one of these factors, or a recovery code of the account. Whether it was used already is decided in the
- * transaction that uses it up.
+ * Matches a typed code with a time step of one of these factors, or with a recovery code of the account. The transaction that uses it up decides whether
+ * it was used before.
  * @returns undefined when it is wrong
  */
 export async function proofOf(
