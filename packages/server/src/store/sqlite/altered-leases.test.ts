@@ -51,3 +51,26 @@ test("a pause of leases, and a clock, that another program wrote are not believe
 	await nextTurn();
 	assert.deepEqual([await store.leases.pausedAt(), await store.leases.clock()], [undefined, undefined]);
 });
+
+for (const count of ["0", "9223372036854775807"]) {
+	test(`a count of leases that another program set to ${count} keeps none from being made or revoked`, async (t) => {
+		const { store, file } = await openTestStore(t);
+		const { leases } = store;
+		const { id: realm_id } = await addRealm(store, await addAccount(store));
+		const make = async () => {
+			const lease = aLease(realm_id);
+			assert.equal(await leases.begin(lease, null, anEvent()), "done");
+			const { id, expires_at } = lease;
+			assert.equal(await leases.activate({ id, name: id, expires_at, payload: null, due_at: 5000 }, anEvent()), "done");
+			return id;
+		};
+		const made = await make();
+		const aside = openWriter(file);
+		aside.exec(`INSERT INTO lease_count SELECT engine, config_realm_id, 'revoking', 1 FROM lease_count WHERE state = 'active';
+			UPDATE lease_count SET count = ${count}`);
+		aside.close();
+		await nextTurn();
+		for (const id of [made, await make()])
+			assert.equal(await leases.revoke({ id, reason: "requested", due_at: 7 }, anEvent()), "active");
+	});
+}

@@ -18,6 +18,7 @@ import { AUDIT_KEY_SETS } from "./migrations/0020-audit-key-sets.ts";
 import { FACTORS } from "./migrations/0021-factors.ts";
 import { INVITATIONS } from "./migrations/0022-invitations.ts";
 import { AUDIT_DAYS } from "./migrations/0023-audit-days.ts";
+import { LEASE_COUNTS } from "./migrations/0026-lease-counts.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -278,4 +279,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	FACTORS,
 	INVITATIONS,
 	AUDIT_DAYS,
+	LEASE_COUNTS,
 ];
