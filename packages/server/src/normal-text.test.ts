@@ -35,3 +35,10 @@ test("an e-mail with such a run is refused, and neither shown nor normalized", (
 			error.message === "email must not have more than 30 combining marks in a row",
 	);
 });
+
+test("a text too long to be an e-mail is refused before it is normalized, however small the letters that it becomes", () => {
+	// NFKC makes eighteen letters of each.
+	const longest = "\ufdfa".repeat(1024);
+	assert.equal(normalEmail(longest).length, 18 * 1024);
+	assert.throws(() => normalEmail(`${longest}\ufdfa`), { code: "validation_failed" });
+});

@@ -1,29 +1,27 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, errorMessage, PlainText, RequiredText, Text } from "../messages.ts";
-import { normalEmail, normalizable } from "../normal-text.ts";
+import { EMAIL_TOO_LONG, MAX_EMAIL, MAX_RAW_EMAIL, normalEmail, normalizable } from "../normal-text.ts";
 import { type Port, read, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
 const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
 
-/** UTF-16 units accepted before normalizing, which can turn one into 18. */
-const MAX_RAW = { email: 1024, password: 8192 } as const;
+/** UTF-16 units of a password before it is normalized, which can turn one into 18. */
+const MAX_RAW_PASSWORD = 8192;
 
-/** Code points of an e-mail, counted after NFKC. Design: §7.2. */
-const MAX_EMAIL = 254;
-const EMAIL_TOO_LONG = errorMessage("validation_failed", `email must be at most ${MAX_EMAIL} characters`);
+const emailTooLong = errorMessage("validation_failed", EMAIL_TOO_LONG);
 
 /** An e-mail in the form compared and stored everywhere: NFKC, trimmed, lower case. Design: §6. */
 export const Email = v.pipe(
 	RequiredText,
-	v.metadata({ type: "string", format: "email", minLength: 3, maxLength: MAX_RAW.email }),
-	v.maxLength(MAX_RAW.email, EMAIL_TOO_LONG),
+	v.metadata({ type: "string", format: "email", minLength: 3, maxLength: MAX_RAW_EMAIL }),
+	v.maxLength(MAX_RAW_EMAIL, emailTooLong),
 	normalizable("email"),
 	v.transform(normalEmail),
 	v.nonEmpty(errorMessage("missing_field", "email is required")),
-	v.check((text) => [...text].length <= MAX_EMAIL, EMAIL_TOO_LONG),
+	v.check((text) => [...text].length <= MAX_EMAIL, emailTooLong),
 	v.regex(
 		/^[^@\s\p{C}]+@[^@\s\p{C}]+$/u,
 		errorMessage("validation_failed", "email must be an address such as ada@example.com"),
@@ -37,7 +35,7 @@ export const NewPassword = v.pipe(
 	RequiredText,
 	v.metadata({ type: "string", format: "password", minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max }),
 	v.maxLength(
-		MAX_RAW.password,
+		MAX_RAW_PASSWORD,
 		errorMessage("validation_failed", `password must be at most ${PASSWORD_LENGTH.max} characters`),
 	),
 	normalizable("password"),
@@ -75,7 +73,7 @@ export const Register = v.object({
 const givenPassword = (field: string) =>
 	v.pipe(
 		RequiredText,
-		v.transform((text) => (text.length > MAX_RAW.password ? "\0" : text)),
+		v.transform((text) => (text.length > MAX_RAW_PASSWORD ? "\0" : text)),
 		normalizable(field),
 	);
 
@@ -90,7 +88,7 @@ export const FactorCode = v.pipe(
 export const Login = v.object({
 	email: v.pipe(
 		RequiredText,
-		v.transform((text) => (text.length > MAX_RAW.email ? "" : text)),
+		v.transform((text) => (text.length > MAX_RAW_EMAIL ? "" : text)),
 		normalizable("email"),
 		v.transform(normalEmail),
 	),
