@@ -11,7 +11,7 @@ import type { System } from "../system.ts";
 import { IssuerUnavailable } from "./fetch.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
 import { type Jwt, readJwt } from "./jwt.ts";
-import { findKey, type IssuerKey, readKeys } from "./key-set.ts";
+import { findKey, type IssuerKey, keysFor, readKeys } from "./key-set.ts";
 import { MAX_TRUSTS, type Trust, type TrustStore, type UsedJwt } from "./model.ts";
 import { JwtRefusal } from "./refusal.ts";
 import { checkClaims, type Expectation, isFrom, markOf, verifySignature } from "./verify.ts";
@@ -212,11 +212,15 @@ async function keysOf(
 	{ issuer_keys }: ExchangeNeeds,
 	{ issuer, jwks, ca_cert, keys_host }: Trust,
 	realm_id: string,
-	{ kid }: Jwt,
+	jwt: Jwt,
 ): Promise<readonly IssuerKey[]> {
-	if (jwks !== null) return readKeys(JSON.parse(jwks).keys);
+	if (jwks !== null) {
+		const fitting = keysFor(JSON.parse(jwks).keys, jwt);
+		// Anybody can ask, and a machine may have twenty trusts of twenty keys each: only the one that decides is imported.
+		return fitting.length === 1 ? readKeys(fitting) : [];
+	}
 	if (issuer === null || keys_host === null) return [];
-	const fits = (keys: readonly IssuerKey[]) => keys.some((key) => kid === undefined || key.kid === kid);
+	const fits = (keys: readonly IssuerKey[]) => keys.some((key) => jwt.kid === undefined || key.kid === jwt.kid);
 	try {
 		return await issuer_keys.keysOf({ issuer, ca_cert, keys_host, realm_id }, fits);
 	} catch (error) {

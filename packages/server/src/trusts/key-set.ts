@@ -74,9 +74,19 @@ export function readKeys(jwks: readonly Claims[]): IssuerKey[] {
 	return jwks.map(readKey).filter((key) => key !== undefined);
 }
 
+/** Picks the keys of a set that a JWT may be signed with by their description alone: importing one takes up to a millisecond. */
+export function keysFor(jwks: readonly Claims[], { alg, kid }: Pick<Jwt, "alg" | "kid">): Claims[] {
+	const kind = kindFor(alg);
+	return jwks.filter(
+		(jwk) => (jwk.crv ?? "RSA") === kind && (jwk.alg ?? alg) === alg && (kid === undefined || jwk.kid === kid),
+	);
+}
+
+const kindFor = (alg: string) => CURVES[alg] ?? "RSA";
+
 /** Finds the one key that a JWT may be signed with. @throws JwtRefusal key, when there is none or more than one */
 export function findKey(keys: readonly IssuerKey[], { alg, kid }: Pick<Jwt, "alg" | "kid">): KeyObject {
-	const kind = CURVES[alg] ?? "RSA";
+	const kind = kindFor(alg);
 	const fitting = keys.filter(
 		(key) => key.kind === kind && (key.alg ?? alg) === alg && (kid === undefined || key.kid === kid),
 	);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { forgedJwts, PUBLISHED_KEYS, RIGHT_KEYS } from "../../../../test/peers/forged-jwts.ts";
 import { githubClaims, gitlabClaims, type Json, signJwt } from "../../../../test/peers/issuer.ts";
 import { readJwt } from "./jwt.ts";
-import { findKey, readKeys } from "./key-set.ts";
+import { findKey, keysFor, readKeys } from "./key-set.ts";
 import { JwtRefusal } from "./refusal.ts";
 import { checkClaims, type Expectation, isFrom, markOf, verifySignature } from "./verify.ts";
 
@@ -76,6 +76,14 @@ async function outcomeOf(token: string, trusts: Expectation[], used = new Set<st
 		return error.place === undefined ? error.reason : `${error.reason} ${error.place}`;
 	}
 }
+
+test("the key of a JWT is chosen by its description, before any key is imported", () => {
+	const ours = { kty: "EC", crv: "P-521", kid: "ours", x: "", y: "" };
+	const jwks = [ours, { ...ours, kid: "other" }, { ...ours, crv: "P-256" }, { ...ours, alg: "ES256" }];
+	assert.deepEqual(keysFor(jwks, { alg: "ES512", kid: "ours" }), [ours]);
+	assert.equal(keysFor(jwks, { alg: "ES512", kid: undefined }).length, 2);
+	assert.deepEqual(keysFor(jwks, { alg: "RS256", kid: "ours" }), []);
+});
 
 /** Rows of the table of attacks that belong to a trust of their own. */
 type Row = [row: number, what: string, token: string, answer: string, trusts: Expectation[]];
