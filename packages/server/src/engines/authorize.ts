@@ -46,8 +46,7 @@ export async function authorizeRole(
 	const engine_role = { engine: entry.type, role };
 	if (entry.kind.isForEveryMember) return requireWithinLimits(needs, actor, "engines", engine_role);
 	const capability = capabilityFor(entry, config.fields, role);
-	const scope = capability === "secrets:read" ? "read" : "write";
-	await authorize(needs, actor, realm.slug, { capability, scope, ...engine_role });
+	await authorize(needs, actor, realm.slug, { capability, ...engine_role });
 }
 
 const USUAL_CAPABILITY: Record<string, Capability> = {
