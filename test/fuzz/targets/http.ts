@@ -36,7 +36,7 @@ function sourceBehind(peer: string, header: string): string {
 
 /** The source of a request is an address; only a trusted proxy can set it, and addresses left of it have no effect. */
 export const forwarded: Target = {
-	sources: /http\/source\.ts$/,
+	sources: /server\/src\/source\.ts$/,
 	max_bytes: HEADERS,
 	seeds: ["192.0.2.1, 10.0.0.2", "[2001:db8::1]:443, 10.0.0.1", "unknown, 192.0.2.1:8080", "::ffff:192.0.2.1"],
 	tokens: [",", ", ", "10.0.0.1", "192.0.2.1", "::ffff:", "[", "]", ":80", "2001:db8::1", "unknown"],

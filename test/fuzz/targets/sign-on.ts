@@ -15,7 +15,7 @@ const RESPONSE = [
 
 /** Accepted documents have one Response and one Assertion, and no text that two readers could read as different trees. */
 export const saml: Target = {
-	sources: /sso\/saml\/(text|document|xml)\.ts$/,
+	sources: /sso\/saml\/(strict-xml|document|xml)\.ts$/,
 	// Three quarters of a form's limit: base64 takes the rest.
 	max_bytes: 192 * 1024,
 	seeds: [RESPONSE, `<?xml version="1.0"?>${RESPONSE}`],
