@@ -8,7 +8,7 @@ const EVERYWHERE: readonly (readonly [RegExp, string])[] = [
 	[/\b(holds?|counts?) at once\b/i, "takes effect immediately"],
 	[/\bcounts? before\b/i, "overrides"],
 	[/\bcomes? for the first time\b/i, "a first sign-in"],
-	[/\bcomes? to life\b/i, "is created"],
+	[/\b(comes?|came) to life\b/i, "is created"],
 	[/\b(look|looks|try|tries) whether\b/i, "check that"],
 	[/\binto use\b/i, "set up"],
 ];
@@ -19,7 +19,7 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 	[/\|\s*is told\s*\|/i, "needs, gets"],
 	[/(^|[.:] )(Who|Whose) (?!else\b)\w+(?!.*\?)/, "name the subject first"],
 	[/\bsave for\b/i, "except"],
-	[/\bgive a lease up\b/i, "abandon a lease"],
+	[/\bgive (a lease up|up the lease)\b/i, "abandon a lease"],
 	[/\bmeans? (itself|themselves)\b/i, "is taken literally"],
 	[/\banew\b/i, "again"],
 	[/\bthere is no way to\b/i, "cannot be reached"],
@@ -44,7 +44,7 @@ test("the pages, the help of commands and the summaries of endpoints are in plai
 
 /** Beginnings and words of comments in the sources. */
 const IN_COMMENTS: readonly (readonly [RegExp, string])[] = [
-	[/\/\*\*\s+(?:\*\s+)?(?:What|Who|Whoever)\b/g, "begin with a verb or a noun"],
+	[/\/\*\*\s+(?:\*\s+)?(?:What|Whose|Who|Whoever)\b/g, "begin with a verb or a noun"],
 	...EVERYWHERE.map(
 		([phrase, better]) => [new RegExp(`(?:^\\s*(?:\\*|//|/\\*\\*)|\\s// ).*${phrase.source}`, "gim"), better] as const,
 	),

@@ -141,7 +141,7 @@ async function revokeLease(context: Context<RealmOptions>, id: string): Promise<
 async function abandonLease(context: Context<AbandonOptions>, id: string): Promise<void> {
 	const { reason } = context.options;
 	const client = await connect(context);
-	const question = `Give up the lease ${visible(id)}? Its credential may stay valid at its target.`;
+	const question = `Abandon the lease ${visible(id)}? Its credential may stay valid at its target.`;
 	await confirmUnless(context, question, { doing: "abandoning a lease", done: "abandoned" });
 	const answer = await send(client, { method: "POST", path: path`leases/${id}/abandon`, body: { reason } });
 	await show(context, answer, visible(text(answer, "message")));

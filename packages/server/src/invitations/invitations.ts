@@ -92,7 +92,7 @@ export async function listInvitations(
 	});
 }
 
-/** Whose invitations the caller sees and ends: all of them when it is empty. */
+/** Names the maker of the invitations that the caller may see and end: empty for all of them. */
 function reachOf({ instance_admin, user_id }: Actor): string {
 	return instance_admin ? "" : user_id;
 }

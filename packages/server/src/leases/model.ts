@@ -4,7 +4,7 @@ import type { Maker } from "../policy/model.ts";
 
 /**
  * States of a lease. Open: `intent` (recorded, perhaps not made yet), `active`, `uncertain` (unknown whether its credential exists),
- * `revoking`. Closed: `revoked`, `aborted` (never came to life), `abandoned` (given up by a person). Design: §9.
+ * `revoking`. Closed: `revoked`, `aborted` (no credential was ever made), `abandoned` (by a person). Design: §9.
  */
 export const LEASE_STATES = ["intent", "active", "uncertain", "revoking", "revoked", "aborted", "abandoned"] as const;
 
