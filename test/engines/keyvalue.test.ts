@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EngineWorld, eventually, startEngineWorld } from "../harness/engine-world.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { bind, person, realm, unique } from "../harness/fixtures.ts";
+import { apiToken, bind, person, realm, unique } from "../harness/fixtures.ts";
 import { type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
 
 interface Credential {
@@ -100,6 +100,20 @@ test("a credential outlives neither a kill of the server nor the absence of its 
 	await world.server.restart();
 	await redis.start();
 	await eventually("the user is gone", async () => !(await isThere(username)));
+});
+
+test("a role takes a token with the scope of the capability that it needs", options, async () => {
+	ok(await configure({ role_capabilities: { readonly: "secrets:delete", readwrite: "audit:read" } }));
+	const generate = async (scopes: string, role: string) => {
+		const { token } = await apiToken(world.client, world.admin, scopes);
+		const path = `/realms/${world.slug}/engines/keyvalue/generate`;
+		return world.client.post(path, { role }, { token });
+	};
+	refused(await generate("read,write", "readonly"), 403, "insufficient_scope");
+	refused(await generate("write", "readwrite"), 403, "insufficient_scope");
+	ok(await generate("delete", "readonly"));
+	ok(await generate("read", "readwrite"));
+	ok(await configure({}));
 });
 
 test("the realm's deletion revokes its credentials", options, async () => {
