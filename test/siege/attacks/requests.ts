@@ -29,7 +29,7 @@ const MALFORMED = [
 ];
 
 /** Secrets of 170 kB in one promotion: just below its limit of bytes. */
-const PROMOTED = 90;
+const PROMOTED = 45;
 
 /** Many requests, and requests that are hard to parse. */
 export const REQUESTS: readonly Attack[] = [
@@ -72,7 +72,7 @@ export const REQUESTS: readonly Attack[] = [
 	},
 	{
 		name: "promote",
-		title: "promotions of 15 MB of the largest realm, 8 connections",
+		title: "promotions of 7.5 MB of the largest realm, 8 connections",
 		run(target, counts, over) {
 			const secrets = Array.from({ length: scaled(target, PROMOTED) }, (_, at) => ({ key: `LARGE_${at}` }));
 			const text = posting(

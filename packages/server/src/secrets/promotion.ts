@@ -12,8 +12,8 @@ import { realmFull, secretNotFound } from "./refusals.ts";
 import { isExpired, type SecretNeeds, type SecretWritten } from "./secrets.ts";
 import { openStored, sealValue } from "./value.ts";
 
-/** Bytes of sealed values promoted at once: they reach the writer in one message. */
-const MAX_PROMOTED_BYTES = 16 * 1024 * 1024;
+/** Bytes of sealed values promoted at once: they reach the writer in one message, and everybody waits while it writes them. */
+const MAX_PROMOTED_BYTES = 8 * 1024 * 1024;
 
 /** Bytes and secrets resealed in one turn of the event loop. */
 const REST_BYTES = 1024 * 1024;
@@ -25,7 +25,7 @@ export function createPromotions(): AccountTurns {
 		name: "promotions_waiting_per_account",
 		what: "promotions",
 		each: 1,
-		all: 2,
+		all: 1,
 		waiting: 16,
 		hint: "one account promotes many secrets at once: let it send one request after another",
 	});
@@ -86,7 +86,7 @@ async function promote(
 			await nextTurn();
 		}
 		if (bytes > MAX_PROMOTED_BYTES)
-			throw new AppError("payload_too_large", "these secrets exceed 16 MiB in total: promote fewer at once");
+			throw new AppError("payload_too_large", "these secrets exceed 8 MiB in total: promote fewer at once");
 		const origin = { from_environment: from, from_version: source.version };
 		const facts = { key, environment: to, pre_encrypted: row.pre_encrypted, ...origin };
 		promoted.push({
