@@ -18,8 +18,7 @@ test("each dependency has a row that says what it does and why it is not ours, a
 	const names = [...Object.keys(catalog), ...Object.keys(optionalDependencies)].filter(
 		(name) => !name.startsWith("@types/"),
 	);
-	const isNamed = (row: string, name: string) =>
-		row.endsWith("*") ? name.startsWith(row.slice(0, -1)) : row === name;
+	const isNamed = (row: string, name: string) => (row.endsWith("*") ? name.startsWith(row.slice(0, -1)) : row === name);
 	assert.ok(names.length > 30);
 	assert.deepEqual(
 		names.filter((name) => !ROWS.some((row) => isNamed(row, name))),
