@@ -70,11 +70,11 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^machines\//, may: /^(machines\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^accounts\//,
-			may: /^(accounts\/|policy\/|crypto\/|(factors|invitations)\/use\.ts$|http\/route\.ts$)|\/model\.ts$/,
+			may: /^(accounts\/|policy\/|crypto\/|(factors\/(owner|use)|invitations\/use|http\/route)\.ts$)|\/model\.ts$/,
 		},
 		{
 			from: /^(resets|invitations|factors)\//,
-			may: /^(resets|invitations|factors|policy|crypto)\/|^accounts\/(owner|throttle|password-queue)\.ts$|^http\/route\.ts$|\/model\.ts$/,
+			may: /^(resets|invitations|factors|policy|crypto)\/|^accounts\/(throttle|password-queue)\.ts$|^http\/route\.ts$|\/model\.ts$/,
 		},
 		{ from: /^audit\//, may: /^(audit\/|policy\/|crypto\/keyring\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
@@ -86,7 +86,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^sso\/ldap\//, may: /^sso\/(ldap\/|address\.ts$|model\.ts$|settings\.ts$)/ },
 		{
 			from: /^sso\//,
-			may: /^(sso\/|invitations\/use\.ts$|accounts\/(owner|session|throttle|known-sources|password-queue)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
+			may: /^(sso\/|invitations\/use\.ts$|factors\/owner\.ts$|accounts\/(session|throttle|known-sources|password-queue)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
 		},
 		// Verification stands alone.
 		{

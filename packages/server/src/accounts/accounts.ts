@@ -2,6 +2,7 @@ import { type AuditStore, eventBy } from "../audit/model.ts";
 import { hashPassword } from "../crypto/password.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
+import { checkPassword, wrongPassword } from "../factors/owner.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin, requireSession } from "../policy/authorize.ts";
@@ -10,7 +11,6 @@ import type { Identity, SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import type { KnownSources } from "./known-sources.ts";
 import type { Account, AccountLimits, AccountStore, Holdings } from "./model.ts";
-import { checkPassword, wrongPassword } from "./owner.ts";
 import type { PasswordQueue } from "./password-queue.ts";
 import type { Throttle } from "./throttle.ts";
 

@@ -1,10 +1,9 @@
 import { eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
-import { requireInstanceAdmin } from "../policy/authorize.ts";
+import { requireInstanceAdmin, requireInstanceSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { type AccountNeeds, userNotFound } from "./accounts.ts";
 import type { Account, Standing } from "./model.ts";
-import { requireInstanceSession } from "./owner.ts";
 
 /**
  * Disables an account, which ends its sessions and suspends its API tokens, or enables it again.

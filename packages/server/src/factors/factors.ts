@@ -1,5 +1,4 @@
 import type { KnownSource } from "../accounts/model.ts";
-import { type Asked, type OwnerNeeds, proveOwnerByCode } from "../accounts/owner.ts";
 import { eventBy } from "../audit/model.ts";
 import { newRecoveryCodes } from "../crypto/codes.ts";
 import type { Keyring } from "../crypto/keyring.ts";
@@ -18,6 +17,7 @@ import {
 	type RecoveryCodes,
 	startOfPending,
 } from "./model.ts";
+import { type Asked, type OwnerNeeds, proveOwnerByCode } from "./owner.ts";
 import { describeTotp, newTotpSecret, stepOf } from "./totp.ts";
 import { type AskedCodeNeeds, checkedCode, openFactor, refuseUsedCode, sealFactor } from "./use.ts";
 

@@ -1,10 +1,16 @@
-import { requireInstanceSession } from "../accounts/owner.ts";
 import { eventBy } from "../audit/model.ts";
 import type { Config } from "../config.ts";
 import { type CodeNeeds, newCode } from "../crypto/codes.ts";
 import { AppError, LimitReached } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { type AccessNeeds, authorize, requireScope, requireSession, requireUnrestricted } from "../policy/authorize.ts";
+import {
+	type AccessNeeds,
+	authorize,
+	requireInstanceSession,
+	requireScope,
+	requireSession,
+	requireUnrestricted,
+} from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor, Role } from "../policy/model.ts";
 import type { System } from "../system.ts";

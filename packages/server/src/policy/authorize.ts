@@ -88,6 +88,13 @@ export function requireSession({ jti }: Actor, doing: string): string {
 	throw new AppError("unsupported_operation", `an API token cannot ${doing}: sign in with \`svc login\``);
 }
 
+/** Requires a session of the instance admin: a token changes nothing that could outlive it. @throws AppError forbidden, unsupported_operation. Design: §15 */
+export async function requireInstanceSession(needs: RefusalNeeds, actor: Actor, doing: string): Promise<void> {
+	if (!actor.instance_admin) throw await logRefusal(needs, actor, notInstanceAdmin(), "instance");
+	requireSession(actor, doing);
+	actor.grants.push("instance");
+}
+
 /** Logs that a machine asked for what is left to people. @returns the refusal, for you to throw. Design: §15 */
 export function refuseMachine(needs: RefusalNeeds, actor: Actor): Promise<AppError> {
 	const [slug = ""] = actor.machine?.name.split("/") ?? [];

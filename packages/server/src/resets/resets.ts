@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import { type Account, type AccountStore, Email } from "../accounts/model.ts";
-import { requireInstanceSession } from "../accounts/owner.ts";
 import type { PasswordQueue } from "../accounts/password-queue.ts";
 import type { Throttle } from "../accounts/throttle.ts";
 import { type AuditStore, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
 import { type CodeNeeds, digestsOf, isOneOf, newCode } from "../crypto/codes.ts";
 import { hashPassword } from "../crypto/password.ts";
 import { AppError } from "../errors.ts";
+import { requireInstanceSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { type ResetCode, type ResetStore, resetRow } from "./model.ts";

@@ -1,4 +1,6 @@
 import type { AccountStore, OwnerProof } from "../accounts/model.ts";
+import { eventBy } from "../audit/model.ts";
+import { AppError, LimitReached } from "../errors.ts";
 import {
 	type Asked,
 	type CodeOwnerNeeds,
@@ -7,9 +9,7 @@ import {
 	proveOwnerByCode,
 	refuseUsed,
 	wrongPassword,
-} from "../accounts/owner.ts";
-import { eventBy } from "../audit/model.ts";
-import { AppError, LimitReached } from "../errors.ts";
+} from "../factors/owner.ts";
 import { requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";

@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { Asked } from "../accounts/owner.ts";
 import type { Throttle } from "../accounts/throttle.ts";
 import type { AuditStore, Visitor } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
+import type { Asked } from "../factors/owner.ts";
 import { requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";

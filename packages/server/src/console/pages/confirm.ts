@@ -1,4 +1,4 @@
-import { type OwnerNeeds, proveOwner } from "../../accounts/owner.ts";
+import { type OwnerNeeds, proveOwner } from "../../factors/owner.ts";
 import { type Address, address, addressOf, html, targetOf } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 

@@ -1,15 +1,14 @@
+import type { AccountStore, OwnerProof } from "../accounts/model.ts";
+import type { PasswordQueue } from "../accounts/password-queue.ts";
+import type { Throttle } from "../accounts/throttle.ts";
 import { type AuditStore, noteBy } from "../audit/model.ts";
 import { verifyPassword } from "../crypto/password.ts";
 import { AppError } from "../errors.ts";
-import { type AskedCodeNeeds, askForCode, refuseUsedCode } from "../factors/use.ts";
-import { logRefusal, type RefusalNeeds, requireSession } from "../policy/authorize.ts";
-import { notInstanceAdmin } from "../policy/decide.ts";
+import { logRefusal, requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
-import type { AccountStore, OwnerProof } from "./model.ts";
-import type { PasswordQueue } from "./password-queue.ts";
-import type { Throttle } from "./throttle.ts";
+import { type AskedCodeNeeds, askForCode, refuseUsedCode } from "./use.ts";
 
 /** Parts of the store that comparing a password again uses. */
 interface CheckedStore {
@@ -28,13 +27,6 @@ export interface OwnerNeeds {
 
 /** Maximum age of the sign-in of an account without a password, in milliseconds. Design: §13 */
 const RECENT_MS = 5 * 60 * 1000;
-
-/** Requires a session of the instance admin: a token changes nothing that could outlive it. @throws AppError forbidden, unsupported_operation. Design: §15 */
-export async function requireInstanceSession(needs: RefusalNeeds, actor: Actor, doing: string): Promise<void> {
-	if (!actor.instance_admin) throw await logRefusal(needs, actor, notInstanceAdmin(), "instance");
-	requireSession(actor, doing);
-	actor.grants.push("instance");
-}
 
 /**
  * Asks the holder of a session for what only its owner has: the account's password or, without one, a recent sign-in at a provider that the account
