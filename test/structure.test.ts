@@ -60,13 +60,13 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^store\/(sqlite|postgres)\//,
 			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|key-parts|granting-types|rights|machine-rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
 		},
-		{ from: /^policy\//, may: /^(policy\/|http\/route\.ts$)|\/model\.ts$/ },
+		{ from: /^policy\//, may: /^(policy\/|crypto\/(api-token|session)\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^realms\//, may: /^(realms\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^secrets\//,
 			may: /^(secrets\/|policy\/|crypto\/|audit\/(bulk-reads|key-parts)\.ts$|http\/route\.ts$)|\/model\.ts$/,
 		},
-		{ from: /^tokens\//, may: /^(tokens\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
+		{ from: /^tokens\//, may: /^(tokens\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^machines\//, may: /^(machines\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^accounts\//,
@@ -105,14 +105,11 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		{ from: /^operator-sync\//, may: /^(secrets\/(secrets|lists)\.ts|http\/route\.ts)$/ },
 		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
-		{
-			from: /^http\//,
-			may: /^(http\/|crypto\/(api-token|session)\.ts$|policy\/authorize\.ts$|health\/metrics\.ts$)|\/model\.ts$/,
-		},
+		{ from: /^http\//, may: /^http\/|^policy\/model\.ts$/ },
 		// The pages call the nouns' rules, as their routes do. Only the program's own constants are markup.
 		{
 			from: /^console\//,
-			may: /^console\/|^http\/(pages|authenticate|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^engines\/(config\/(config|fields)|host\/(catalog|model))\.ts$|^(accounts|audit|backups|doctor|engines|factors|health|invitations|keys|leases|machines|policy|realms|resets|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
+			may: /^console\/|^http\/(pages|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^engines\/(config\/(config|fields)|host\/(catalog|model))\.ts$|^(accounts|audit|backups|doctor|engines|factors|health|invitations|keys|leases|machines|policy|realms|resets|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
 		},
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{

@@ -44,7 +44,7 @@ test("issuing a credential enters few files of the server, in all threads togeth
 	);
 	const own = all.filter((file) => !arriving.includes(file));
 	for (const file of ["engines/issue.ts", "store/sqlite/writes/leases.ts"]) assert.ok(own.includes(file), file);
-	assert.ok(arriving.includes("http/authenticate.ts"));
+	assert.ok(arriving.includes("policy/authenticate.ts"));
 	assert.ok(own.length <= MOST_OF_ITS_OWN, `${own.length} of its own: ${own.join(" ")}`);
 	assert.ok(all.length <= MOST, `${all.length}: ${all.join(" ")}`);
 });

@@ -1,5 +1,5 @@
 import type { KeySet, MacKey } from "../crypto/key-set.ts";
-import type { FactorCheckNeeds, SessionOwnerNeeds } from "../http/authenticate.ts";
+import type { FactorCheckNeeds, SessionOwnerNeeds } from "../policy/authenticate.ts";
 import type { Endpoint } from "./page.ts";
 import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
 import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";

@@ -1,9 +1,9 @@
 import { createCache } from "../cache.ts";
 import { CONSOLE_TYPE, createSessionTokens, type SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
-import { identifySession, lacksFactor } from "../http/authenticate.ts";
 import { parseQuery } from "../http/input.ts";
 import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
+import { identifySession, lacksFactor } from "../policy/authenticate.ts";
 import type { Actor } from "../policy/model.ts";
 import { type Cookies, cookiesFor } from "./cookies.ts";
 import { checkForm, checkWay, FORM_TOKEN, formToken, isFromElsewhere } from "./door.ts";

@@ -6,7 +6,6 @@ import { type Router, UnsupportedPathError } from "hono/router";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { AppError, LimitReached } from "../errors.ts";
-import type { Metrics } from "../health/metrics.ts";
 import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { Actor } from "../policy/model.ts";
@@ -14,18 +13,20 @@ import { slotOfRequest, withSlot } from "../request-slot.ts";
 import { createSourceReader, sourceGroup } from "../source.ts";
 import { Streamed } from "../streamed.ts";
 import { type Answers, SMALL_CHARS } from "./answers.ts";
-import type { Identify } from "./authenticate.ts";
 import { type Bodies, isHere, MAX_BODY_BYTES } from "./bodies.ts";
 import type { Recipient } from "./budget.ts";
 import type { AnswerHeaders, NewHeaders } from "./headers.ts";
 import { check, parseQuery, readForm, readJson } from "./input.ts";
 import { isForPages, type PageRequest, type Pages } from "./pages.ts";
-import type { Call, Route } from "./route.ts";
+import type { Call, Identify, Route } from "./route.ts";
 
 /** Dependencies of the app. */
 export interface AppNeeds {
 	log: Log;
-	metrics: Pick<Metrics, "answered">;
+	metrics: {
+		/** Notes an answered request. @param route the route's pattern @param seconds time to answer */
+		answered(method: string, route: string, status: number, seconds: number): void;
+	};
 	newHeaders: NewHeaders;
 	answers: Answers;
 	bodies: Bodies;

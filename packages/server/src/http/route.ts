@@ -72,6 +72,20 @@ export interface Route extends Definition<string, ObjectSchema | undefined, Obje
 	isPublic: boolean;
 }
 
+/** The callers to whom a route is open beside people: none by default. */
+type OpenTo = Pick<Route, "forMachines" | "forBackups" | "forNewFactor">;
+
+/**
+ * Identifies the caller of a request.
+ * @throws AppError unauthorized, forbidden (a machine, or a session without a second factor), insufficient_scope (a token for backups)
+ */
+export type Identify = (
+	authorization: string | undefined,
+	request_id: string,
+	ip: string,
+	openTo?: OpenTo,
+) => Promise<Actor>;
+
 /** Declares a route for signed-in callers. One declaration serves the router, the validation and the reference. */
 export function route<
 	const Path extends string,

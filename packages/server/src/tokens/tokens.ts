@@ -1,4 +1,4 @@
-import { eventBy } from "../audit/model.ts";
+import { type AuditStore, eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError, LimitReached } from "../errors.ts";
 import { hasExpired } from "../expiry.ts";
@@ -13,13 +13,12 @@ import {
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor, Purpose, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
-import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import { type ApiToken, MAX_TOKENS, TOKEN_KEPT_DAYS, type TokenStore } from "./model.ts";
 
 /** Dependencies of the rules of API tokens. */
 export interface TokenNeeds {
-	store: { tokens: TokenStore; realms: Pick<RealmStore, "access"> } & Pick<Store, "audit">;
+	store: { tokens: TokenStore; realms: Pick<RealmStore, "access">; audit: Pick<AuditStore, "append"> };
 	system: System;
 	keyring: { cursorKey(): Buffer };
 	/** Tells whether an engine has such a role. */

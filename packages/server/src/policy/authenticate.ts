@@ -4,11 +4,11 @@ import type { SessionTokens } from "../crypto/session.ts";
 import { AppError, unauthorized } from "../errors.ts";
 import { hasExpired } from "../expiry.ts";
 import type { FactorStore, SecondFactor } from "../factors/model.ts";
-import { logRefusal, type RefusalNeeds, refuseBackupToken, refuseMachine } from "../policy/authorize.ts";
-import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
+import type { Identify } from "../http/route.ts";
 import type { System } from "../system.ts";
 import { FOR_BACKUPS, type TokenStore } from "../tokens/model.ts";
-import type { Route } from "./route.ts";
+import { logRefusal, type RefusalNeeds, refuseBackupToken, refuseMachine } from "./authorize.ts";
+import { type Actor, SCOPES, type Scope } from "./model.ts";
 
 /** Dependencies of authentication. */
 export interface IdentityNeeds {
@@ -29,20 +29,6 @@ const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
 
 /** Milliseconds by which the last use of a token may be out of date. */
 const LAST_USE_MS = 60_000;
-
-/** The callers to whom a route is open beside people: none by default. */
-type OpenTo = Pick<Route, "forMachines" | "forBackups" | "forNewFactor">;
-
-/**
- * Identifies the caller of a request.
- * @throws AppError unauthorized, forbidden (a machine, or a session without a second factor), insufficient_scope (a token for backups)
- */
-export type Identify = (
-	authorization: string | undefined,
-	request_id: string,
-	ip: string,
-	openTo?: OpenTo,
-) => Promise<Actor>;
 
 /**
  * Makes the function that identifies callers. Every invalid token gets the same answer, whatever the reason.

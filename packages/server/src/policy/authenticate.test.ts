@@ -4,11 +4,11 @@ import { after, test } from "node:test";
 import { makeToken } from "../crypto/api-token.ts";
 import { createSessionTokens, SESSION_SECONDS } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
-import { SCOPES } from "../policy/model.ts";
 import { anEvent, aSession, aToken } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { emptyAside } from "../testing/store.ts";
 import { createIdentify } from "./authenticate.ts";
+import { SCOPES } from "./model.ts";
 
 const rules = await openTestRules({ after });
 const { store, system, keyring } = rules;
