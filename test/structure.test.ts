@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { readdirSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import { KINDS } from "../packages/server/src/engines/kinds/registry.ts";
-
-const root = resolve(import.meta.dirname, "..");
+import { files, importsOf, isTest, read, root } from "./harness/sources.ts";
 
 /** Folders that a folder may import, in addition to the leaves. The arrows of docs/architecture.md. */
 const LEAVES = [
@@ -126,7 +125,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^input\//, may: /^(failure\.ts|(io|command-line|client|input)\/)/ },
 		{ from: /^formats\//, may: /^(failure\.ts|(io|client|input|formats)\/)/ },
 		{ from: /^run\//, may: /^(failure\.ts|(io|command-line|client|input|formats|run)\/)/ },
-		{ from: /^login\//, may: /^(failure\.ts|(io|command-line|client|login)\/|run\/environment\.ts$)/ },
+		{ from: /^login\//, may: /^(failure\.ts|(io|command-line|client|login)\/)/ },
 		{ from: /^completion\//, may: /^(command-line|input|completion)\// },
 		{ from: /^testing\//, may: /^(testing|io)\/|^main\.ts$/ },
 		{ from: /^(commands\/|main\.ts$)/, may: /./ },
@@ -158,24 +157,6 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^@svc\/x509/, only: /^(packages\/server|plugins\/pki)\// },
 ];
 
-function* sources(folder: string): Generator<string> {
-	for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
-		const path = join(folder, entry.name);
-		if (entry.isDirectory() && !["node_modules", "vectors", "fixtures"].includes(entry.name)) yield* sources(path);
-		else if (entry.isFile() && entry.name.endsWith(".ts")) yield path;
-	}
-}
-
-const files = ["packages", "plugins", "scripts", "test"].flatMap((folder) => [...sources(folder)]);
-const read = (file: string) => readFileSync(join(root, file), "utf8");
-const isTest = (file: string) => /\.test\.ts$|\/(test|store\/contract\/)/.test(file) || /^(test|scripts)\//.test(file);
-
-function importsOf(file: string): string[] {
-	return [...read(file).matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|\bimport\("([^"]+)"\)/g)].map(
-		(match) => match[1] ?? match[2] ?? "",
-	);
-}
-
 test("every import inside the server and the client follows the arrows", () => {
 	const wrong: string[] = [];
 	for (const [base, arrows] of Object.entries(ARROWS)) {
@@ -189,6 +170,38 @@ test("every import inside the server and the client follows the arrows", () => {
 		}
 	}
 	assert.deepEqual(wrong, []);
+});
+
+type Arrow = readonly [from: string, to: string];
+
+/** Lists the arrows that are part of a circle, or between two circles. */
+function circlesIn(arrows: readonly Arrow[]): readonly Arrow[] {
+	const inner = arrows.filter(
+		([from, to]) => arrows.some(([next]) => next === to) && arrows.some(([, last]) => last === from),
+	);
+	return inner.length === arrows.length ? arrows : circlesIn(inner);
+}
+
+test("folders import one another in one direction, except for the imports that CONTRIBUTING lists", () => {
+	const rows = read("CONTRIBUTING.md").matchAll(/^\| `(\S+)` → `(\S+)` +\|/gm);
+	const listed = [...rows].map(([, from = "", to = ""]) => ({ from, to }));
+	const used = new Set<(typeof listed)[number]>();
+	const isModel = (file: string) => /(^|\/)([a-z]+-)?(model|decide)\.ts$/.test(file);
+	for (const base of Object.keys(ARROWS)) {
+		const arrows = new Map<string, Arrow>();
+		for (const file of files.filter((name) => name.startsWith(`${base}/`) && !isTest(name))) {
+			const from = relative(base, file);
+			for (const specifier of importsOf(file).filter((name) => name.startsWith("."))) {
+				const to = relative(base, join(dirname(file), specifier));
+				const exception = listed.find((row) => from.startsWith(row.from) && to.startsWith(row.to));
+				if (exception !== undefined) used.add(exception);
+				const [a = "", b = ""] = [from, to].map((path) => path.split("/")[0]);
+				if (exception === undefined && a !== b && !isModel(from) && !isModel(to)) arrows.set(`${a} ${b}`, [a, b]);
+			}
+		}
+		assert.deepEqual(circlesIn([...arrows.values()]), []);
+	}
+	assert.deepEqual(new Set(listed), used, "each row of CONTRIBUTING is needed");
 });
 
 test("no source of the server imports what only tests use", () => {
