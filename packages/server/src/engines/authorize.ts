@@ -1,4 +1,4 @@
-import { type Fields, isObject, MAX_REQUEST_BYTES, type Method } from "@svc/protocol";
+import { type Fields, isObject, type Method } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { authorize, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor, Capability } from "../policy/model.ts";
@@ -81,23 +81,4 @@ export function capabilityFor(
 		return (Object.hasOwn(USUAL_CAPABILITY, role) && USUAL_CAPABILITY[role]) || "realms:manage";
 	if (descriptor.default_roles.length > 0) return is_built_in || role === undefined ? "secrets:read" : "realms:manage";
 	return descriptor.capabilities.includes("engine:dynamic_credentials") ? "secrets:write" : "secrets:read";
-}
-
-/** Bytes of a caller's params: the rest of an engine's line is for the core's additions. */
-const MAX_PARAMS_BYTES = MAX_REQUEST_BYTES - 1024;
-
-/**
- * Drops params that begin with an underscore: only the core sends those.
- * @throws AppError payload_too_large
- * Design: §9
- */
-export function ownParams(given: Fields): Fields {
-	const params = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith("_")));
-	if (Buffer.byteLength(JSON.stringify(params)) <= MAX_PARAMS_BYTES) return params;
-	throw new AppError("payload_too_large", `the params must be at most ${MAX_PARAMS_BYTES} bytes`);
-}
-
-/** Confines params to the engine's configuration. @returns completed params, and the scope. Design: §8 */
-export function confineParams({ entry, config }: ReadyEngine, params: Fields): { params: Fields; scope: string } {
-	return entry.kind.confine?.(config.fields, params) ?? { params, scope: "" };
 }

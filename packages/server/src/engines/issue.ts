@@ -1,7 +1,7 @@
-import { DurationError, type Fields, formatDuration, parseDuration } from "@svc/protocol";
+import { DurationError, type Fields, formatDuration, MAX_REQUEST_BYTES, parseDuration } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
-import { admit, authorizeRole, type Caller, confineParams, ownParams } from "./authorize.ts";
+import { admit, authorizeRole, type Caller } from "./authorize.ts";
 import type { EngineNeeds } from "./engines.ts";
 import { fail, logEngine } from "./events.ts";
 import type { CatalogEntry } from "./host/catalog.ts";
@@ -51,6 +51,20 @@ export async function issue(
 	return needs.calls.run(() => issueCredential(needs, caller, connector, request), turn);
 }
 
+/** Bytes of a caller's params: the rest of an engine's line is for the core's additions. */
+const MAX_PARAMS_BYTES = MAX_REQUEST_BYTES - 1024;
+
+/**
+ * Drops params that begin with an underscore: only the core sends those.
+ * @throws AppError payload_too_large
+ * Design: §9
+ */
+export function ownParams(given: Fields): Fields {
+	const params = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith("_")));
+	if (Buffer.byteLength(JSON.stringify(params)) <= MAX_PARAMS_BYTES) return params;
+	throw new AppError("payload_too_large", `the params must be at most ${MAX_PARAMS_BYTES} bytes`);
+}
+
 /** Characters recorded of a role's name: one more than a declared role can have, so that a cut name never equals a declared one. */
 const MAX_ROLE_CHARACTERS = 101;
 
@@ -96,7 +110,7 @@ function requestOf(
 	with_connection: boolean,
 ): IssueRequest {
 	const { ttl_ms, ttl } = ttlOf(engine, given);
-	const { params, scope } = confineParams(engine, given);
+	const { params, scope } = engine.confine(given);
 	return { role: role ?? "", params: { ...params, ttl }, scope, ttl_ms, with_connection, realm_id: realm.id };
 }
 

@@ -6,7 +6,6 @@ import { realmNotFound } from "../policy/decide.ts";
 import type { Caller } from "./authorize.ts";
 import type { EngineNeeds } from "./engines.ts";
 import type { Draft, IssueRequest } from "./kinds/connector.ts";
-import { limitOf, realmLimitOf } from "./limits.ts";
 
 /** Characters kept of an error. */
 const MAX_ERROR_CHARACTERS = 500;
@@ -53,9 +52,8 @@ export async function recordIntent(
 		ttl: formatDuration(Math.floor(ttl_ms)),
 	};
 	const event = eventBy(actor, now, "engine.generate", realm, facts);
-	const limit = limitOf(engine);
-	const realm_limit = realmLimitOf(engine);
-	const outcome = await needs.store.leases.begin(lease, limit, event, realm_limit);
+	const { together, each_realm } = engine.limits;
+	const outcome = await needs.store.leases.begin(lease, together, event, each_realm);
 	if (outcome === "realm_gone") throw realmNotFound();
 	if (outcome === "config_gone") {
 		throw new AppError("engine_unavailable", "the engine's configuration changed during the request: try again");
@@ -63,14 +61,14 @@ export async function recordIntent(
 	if (outcome === "realm_limit_reached") {
 		throw new LimitReached(
 			"max_connections_per_realm",
-			`this realm has ${realm_limit} open credentials of this engine, its max_connections_per_realm: revoke one with \`svc lease revoke\`, or wait`,
+			`this realm has ${each_realm} open credentials of this engine, its max_connections_per_realm: revoke one with \`svc lease revoke\`, or wait`,
 			"lease_limit_reached",
 		);
 	}
 	if (outcome === "limit_reached") {
 		throw new LimitReached(
 			"max_connections",
-			`this engine has ${limit} open credentials, its max_connections: revoke one with \`svc lease revoke\`, or wait`,
+			`this engine has ${together} open credentials, its max_connections: revoke one with \`svc lease revoke\`, or wait`,
 			"lease_limit_reached",
 		);
 	}

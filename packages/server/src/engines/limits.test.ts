@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Fields } from "@svc/protocol";
 import type { OpenCount } from "../leases/model.ts";
-import { leaseLimits, limitOf, realmLimitOf } from "./limits.ts";
+import { limitsOf } from "./config/fields.ts";
+import { leaseLimits } from "./limits.ts";
 import type { ReadyEngine } from "./runtime.ts";
 
-const CASES: [realm_id: string, fields: object, limit: number | null, realm_limit: number | undefined][] = [
+const CASES: [realm_id: string, fields: Fields, together: number | null, each_realm: number | undefined][] = [
 	["", {}, null, 1000],
 	["r", {}, 1000, undefined],
 	["", { max_connections: 50 }, 50, undefined],
@@ -14,15 +16,16 @@ const CASES: [realm_id: string, fields: object, limit: number | null, realm_limi
 	["r", { max_connections_per_realm: 5 }, 1000, undefined],
 ];
 
-for (const [realm_id, fields, limit, realm_limit] of CASES) {
+for (const [realm_id, fields, together, each_realm] of CASES) {
 	test(`under a configuration ${realm_id === "" ? "of all realms" : "of one realm"} with ${JSON.stringify(fields)} open credentials are bounded`, () => {
-		const engine = { config: { id: "", realm_id, fields } } as unknown as Parameters<typeof limitOf>[0];
-		assert.deepEqual([limitOf(engine), realmLimitOf(engine)], [limit, realm_limit]);
+		assert.deepEqual(limitsOf({ realm_id, fields }), { together, each_realm });
 	});
 }
 
-const engineOf = (realm_id: string, fields: object) =>
-	({ entry: { type: "keyvalue" }, config: { id: "", realm_id, fields } }) as unknown as ReadyEngine;
+function engineOf(realm_id: string, fields: Fields): ReadyEngine {
+	const config = { id: "", realm_id, fields };
+	return { entry: { type: "keyvalue" }, config, limits: limitsOf(config) } as unknown as ReadyEngine;
+}
 
 const count = (realm_id: string, open: number): OpenCount => ({ engine: "keyvalue", realm_id, open });
 

@@ -1,25 +1,8 @@
 import type { LeaseStore, OpenCount } from "../leases/model.ts";
 import { type Filled, type Limit, onceAMinute, usedOf } from "../limits.ts";
 import type { RealmStore } from "../realms/model.ts";
+import { MAX_OPEN } from "./config/fields.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
-
-/** Credentials of an engine that may be open in one realm if the configuration sets no limit. Design: §13 */
-const MAX_OPEN = 1000;
-
-/** Finds how many credentials of the configuration may be open; null when only each realm has a limit. */
-export function limitOf({ config }: Pick<ReadyEngine, "config">): number | null {
-	const { max_connections } = config.fields;
-	if (typeof max_connections === "number") return max_connections;
-	return config.realm_id === "" ? null : MAX_OPEN;
-}
-
-/** Finds how many of one realm may be open under the configuration of all realms; undefined when only the common limit counts. */
-export function realmLimitOf({ config }: Pick<ReadyEngine, "config">): number | undefined {
-	const { max_connections_per_realm: most, max_connections } = config.fields;
-	if (config.realm_id !== "") return undefined;
-	if (typeof most === "number") return most;
-	return typeof max_connections === "number" ? undefined : MAX_OPEN;
-}
 
 /** Maximum number of realms and engines that are named. */
 const MOST = 20;
@@ -52,15 +35,12 @@ export function leaseLimits({ store, runtime, refusals }: LeaseLimitNeeds): Limi
 	}
 
 	const ofConfigs = () =>
-		measure(store.leases.openByConfig(), (engines, { engine, realm_id }) => {
-			const found = engines.get(keyOf(engine, realm_id));
-			return found && limitOf(found);
-		});
+		measure(
+			store.leases.openByConfig(),
+			(engines, { engine, realm_id }) => engines.get(keyOf(engine, realm_id))?.limits.together,
+		);
 	const ofRealms = () =>
-		measure(store.leases.openByRealm(MOST), (engines, { engine }) => {
-			const common = engines.get(keyOf(engine, ""));
-			return common && realmLimitOf(common);
-		});
+		measure(store.leases.openByRealm(MOST), (engines, { engine }) => engines.get(keyOf(engine, ""))?.limits.each_realm);
 	const limit = (name: string, nearest: () => Promise<Filled[]>): Limit => {
 		const measured = onceAMinute(nearest);
 		return {

@@ -4,11 +4,12 @@ import { requestRevoke } from "../leases/leases.ts";
 import type { Lease, Removal } from "../leases/model.ts";
 import { logRefusal, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import { admit, authorizeRole, type Caller, confineParams, ownParams } from "./authorize.ts";
+import { admit, authorizeRole, type Caller } from "./authorize.ts";
 import type { ConfigSealer } from "./config/sealed-config.ts";
 import type { EngineNeeds } from "./engines.ts";
 import { fail, logEngine } from "./events.ts";
 import { EngineUnavailable } from "./host/model.ts";
+import { ownParams } from "./issue.ts";
 import { type Connector, type RevokeTarget, type Subject, TargetError } from "./kinds/connector.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
 
@@ -40,7 +41,7 @@ export async function validate(
 
 async function revokeByParams(needs: EngineNeeds, caller: Caller, connector: Connector, own: Fields): Promise<Fields> {
 	const { engine, realm } = caller;
-	const { params, scope } = confineParams(engine, own);
+	const { params, scope } = engine.confine(own);
 	try {
 		const asked = await connector.readRevoke({ params, scope, realm_id: realm.id });
 		await revokeAsked(needs, caller, connector, scope, asked);

@@ -7,7 +7,9 @@ import {
 	checkFields,
 	environmentOf,
 	type Lives,
+	limitsOf,
 	livesOf,
+	type OpenLimits,
 	secretsOf,
 	targetOf,
 } from "./config/fields.ts";
@@ -30,10 +32,13 @@ export interface ReadyEngine {
 	entry: CatalogEntry;
 	config: Configuration;
 	lives: Lives;
+	limits: OpenLimits;
 	/** Name of the system that it leads to. */
 	target: string;
 	/** Connector for its credentials; undefined for an engine that makes none. */
 	connector: Connector | undefined;
+	/** Confines params to the configuration, and completes them. @throws AppError validation_failed. Design: §8 */
+	confine(params: Fields): { params: Fields; scope: string };
 	call: Call;
 	ask: Ask;
 }
@@ -234,8 +239,10 @@ async function assemble(needs: RuntimeNeeds, meeting: Meeting, config: Configura
 		entry,
 		config: { ...config, fields },
 		lives: livesOf(fields),
+		limits: limitsOf({ ...config, fields }),
 		target: targetOf(kind, descriptor, fields, settings.environment),
 		connector: await kind.connect?.({ fields, descriptor, system, call, ask }),
+		confine: (params) => kind.confine?.(fields, params) ?? { params, scope: "" },
 		call,
 		ask,
 	};

@@ -158,6 +158,26 @@ export function livesOf(fields: Fields): Lives {
 	};
 }
 
+/** Credentials of an engine that may be open in one realm if the configuration sets no limit. Design: §13 */
+export const MAX_OPEN = 1000;
+
+/** Credentials that may be open at once under a configuration. */
+export interface OpenLimits {
+	/** Of all its realms together; null when only each realm has a limit. */
+	together: number | null;
+	/** Of each realm; undefined when the limit of all together is the only one. */
+	each_realm: number | undefined;
+}
+
+/** Reads the limits of open credentials from checked fields. Only the configuration of all realms limits each of them. Design: §13 */
+export function limitsOf({ realm_id, fields }: Pick<Configuration, "realm_id" | "fields">): OpenLimits {
+	const numberOr = <Other>(value: unknown, other: Other) => (typeof value === "number" ? value : other);
+	const { max_connections: together, max_connections_per_realm: each } = fields;
+	if (realm_id !== "") return { together: numberOr(together, MAX_OPEN), each_realm: undefined };
+	const each_realm = numberOr(each, typeof together === "number" ? undefined : MAX_OPEN);
+	return { together: numberOr(together, null), each_realm };
+}
+
 function isSecret(descriptor: Descriptor, name: string): boolean {
 	return descriptor.config_schema.properties[name]?.format === "password";
 }
