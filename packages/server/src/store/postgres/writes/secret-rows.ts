@@ -1,6 +1,7 @@
 import { type Coming, decideRoom, type Giving, type Kept, lastToConsider, type Room } from "../../../secrets/decide.ts";
 import { type NewVersion, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Change } from "../database.ts";
+import { liveRealm } from "../reads/realm-rows.ts";
 import type { StoredRows } from "../stored-rows.ts";
 
 /** The row of a key in an environment. */
@@ -37,7 +38,7 @@ export async function roomOf(
 	db: Change,
 	{ realm_id, realm_bytes }: Pick<NewVersion, "realm_id" | "realm_bytes">,
 ): Promise<Room | undefined> {
-	const [realm] = await db.believed("realm", "id = $1 AND deleted_at IS NULL", [realm_id]);
+	const realm = await liveRealm(db, realm_id);
 	if (realm === undefined) return undefined;
 	const [own] = await db.believed("account_limit", "user_id = $1", [realm.user_id]);
 	return { bytes: realm.bytes, keys: realm.keys, limit: own?.realm_bytes ?? realm_bytes };

@@ -7,7 +7,7 @@ import type { Role } from "../../../policy/model.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { currentAccess } from "./current-access.ts";
-import { LIVE_REALM } from "./live-realm.ts";
+import { LIVE_REALM, liveRealm } from "./live-realm.ts";
 import { COUNT_BINDINGS, COUNT_MEMBERSHIPS, INSERT_BINDING } from "./policy.ts";
 
 /** Ends all invitations that a user made. */
@@ -19,7 +19,7 @@ export const END_INVITED_ROLES = "DELETE FROM invitation_binding WHERE realm_id 
 /** Finds a row when an account has the e-mail. */
 export const EMAIL_TAKEN = "SELECT 1 FROM account WHERE email = ?";
 
-const LIVE_SLUG = `SELECT slug FROM ${believed("realm")} WHERE id = ? AND deleted_at IS NULL`;
+const LIVE_SLUG = liveRealm("slug");
 
 /** Operations on invitations. */
 export function invitationWrites(db: Database, append: Append): Implementations<"write">["invitations"] {

@@ -1,7 +1,12 @@
 import { believed } from "../row-guard.ts";
 
+const isLive = (column: string) => `FROM ${believed("realm")} AS realm WHERE ${column} = ? AND deleted_at IS NULL`;
+
+/** Selects columns of a realm that is not deleted, by its id. */
+export const liveRealm = (columns: string): string => `SELECT ${columns} ${isLive("id")}`;
+
 /** Selects the owner of a realm that is not deleted, by its id. */
-export const LIVE_REALM = `SELECT user_id FROM ${believed("realm")} WHERE id = ? AND deleted_at IS NULL`;
+export const LIVE_REALM = liveRealm("user_id");
 
 /** Selects id and owner of a realm that is not deleted, by its slug. */
-export const LIVE_REALM_BY_SLUG = `SELECT id, user_id FROM ${believed("realm")} WHERE slug = ? AND deleted_at IS NULL`;
+export const LIVE_REALM_BY_SLUG = `SELECT id, user_id ${isLive("slug")}`;

@@ -3,13 +3,12 @@ import { type Coming, decideRoom, type Giving, type Kept, lastToConsider, type R
 import { VERSION_BYTES } from "../../../secrets/model.ts";
 import { believed } from "../row-guard.ts";
 import { BOUND } from "../statements.ts";
+import { liveRealm } from "./live-realm.ts";
 
 /** Makes the functions that count a realm's bytes inside the transaction, and find room. */
 export function roomOf(db: Database) {
-	const room = db.prepare(
-		`SELECT bytes, keys, coalesce((SELECT realm_bytes FROM ${believed("account_limit")} WHERE user_id = realm.user_id), @realm_bytes) AS "limit" ` +
-			`FROM ${believed("realm")} AS realm WHERE id = @realm_id AND deleted_at IS NULL`,
-	);
+	const limit = `SELECT realm_bytes FROM ${believed("account_limit")} WHERE user_id = realm.user_id`;
+	const room = db.prepare(liveRealm(`bytes, keys, coalesce((${limit}), @realm_bytes) AS "limit"`));
 	const count = db.prepare("UPDATE realm SET bytes = bytes + @bytes, keys = keys + @keys WHERE id = @realm_id");
 	const held = db
 		.prepare(
@@ -22,7 +21,8 @@ export function roomOf(db: Database) {
 	const keptOf = (secret_id: number | undefined, up_to: number): Kept[] =>
 		secret_id === undefined || up_to < 1 ? [] : (versions.all(secret_id, up_to) as Kept[]);
 	return {
-		find: (where: { realm_id: string; realm_bytes: number }) => room.get(where) as Room | undefined,
+		find: ({ realm_id, realm_bytes }: { realm_id: string; realm_bytes: number }) =>
+			room.get(realm_id, { realm_bytes }) as Room | undefined,
 		count: (change: { realm_id: string; bytes: number; keys: number }) => void count.run(change),
 		/** Bytes of a secret's versions up to the given one. */
 		held: (secret_id: number, up_to: number) => held.get(secret_id, up_to) as number,

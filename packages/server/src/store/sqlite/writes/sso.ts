@@ -22,6 +22,7 @@ import { INSERT_ACCOUNT } from "./accounts.ts";
 import { factorUse } from "./factors.ts";
 import { EMAIL_TAKEN, invitationUse } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
+import { liveRealm } from "./live-realm.ts";
 import { COUNT_BINDINGS, COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 import { sessionOpening } from "./sessions.ts";
 
@@ -194,7 +195,7 @@ function leftOut(changes: readonly RoleChange[]): string | undefined {
 
 /** Updates the roles that the provider granted. */
 function roleWrites(db: Database, append: Append) {
-	const find = db.prepare(`SELECT slug, user_id FROM ${believed("realm")} WHERE id = ? AND deleted_at IS NULL`);
+	const find = db.prepare(liveRealm("slug, user_id"));
 	const current = db.prepare(`SELECT role, granted_by FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`);
 	const count = db.prepare(COUNT_BINDINGS).pluck();
 	const memberships = db.prepare(COUNT_MEMBERSHIPS).pluck();
