@@ -131,3 +131,14 @@ function decideRole(login: SsoLogin, mapped: MappedRole, realm: RealmOfRole | un
 		left_out_by: held === undefined && count >= MAX_BINDINGS ? "bindings_per_realm" : undefined,
 	};
 }
+
+/** Tells whether a limit leaves the role out. */
+export function isLeftOut({ left_out_by }: RoleChange): boolean {
+	return left_out_by !== undefined;
+}
+
+/** Names the realms whose roles a limit leaves out, as the event does; undefined when there are none. */
+export function leftOut(changes: readonly RoleChange[]): string | undefined {
+	const realms = changes.filter(isLeftOut).map(({ slug }) => slug);
+	return realms.length === 0 ? undefined : realms.join();
+}

@@ -1,6 +1,14 @@
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Role } from "../../../policy/model.ts";
-import { decideRoles, granterOf, isStillSo, type RealmOfRole, type RoleChange } from "../../../sso/decide.ts";
+import {
+	decideRoles,
+	granterOf,
+	isLeftOut,
+	isStillSo,
+	leftOut,
+	type RealmOfRole,
+	type RoleChange,
+} from "../../../sso/decide.ts";
 import type { SsoLogin, SsoOutcome } from "../../../sso/model.ts";
 import type { Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
@@ -57,13 +65,6 @@ async function add(
 	if (arrival.kind === "created") await db.insert("account", arrival.account);
 	const is_vouched = arrival.kind !== "created" || arrival.is_vouched;
 	await db.insert("sso_identity", { ...identity, ...{ id, user_id, created_at, is_vouched, made_account } });
-}
-
-const isLeftOut = ({ left_out_by }: RoleChange) => left_out_by !== undefined;
-
-function leftOut(changes: readonly RoleChange[]): string | undefined {
-	const realms = changes.filter(isLeftOut).map(({ slug }) => slug);
-	return realms.length === 0 ? undefined : realms.join();
 }
 
 /** Decides the roles that the provider grants, and those that it granted before. */

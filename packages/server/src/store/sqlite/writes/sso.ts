@@ -9,9 +9,11 @@ import {
 	decideRoles,
 	decideUnlink,
 	granterOf,
+	isLeftOut,
 	isStillSo,
 	type LinkedAccount,
 	type LinkedIdentity,
+	leftOut,
 	type RealmOfRole,
 	type RoleChange,
 } from "../../../sso/decide.ts";
@@ -184,13 +186,6 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 			return "done";
 		},
 	};
-}
-
-const isLeftOut = ({ left_out_by }: RoleChange) => left_out_by !== undefined;
-
-function leftOut(changes: readonly RoleChange[]): string | undefined {
-	const realms = changes.filter(isLeftOut).map(({ slug }) => slug);
-	return realms.length === 0 ? undefined : realms.join();
 }
 
 /** Updates the roles that the provider granted. */
