@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type Schema, Validator } from "@cfworker/json-schema";
-import { type Descriptor, DurationError, type Fields, parseDuration } from "@svc/protocol";
+import type { Descriptor, Fields } from "@svc/protocol";
 import { AppError } from "../../errors.ts";
+import { parseTtl } from "../../expiry.ts";
 import { ROLES } from "../../policy/model.ts";
 import { MASK } from "../../redacted.ts";
 import type { Environment, Kind } from "../kinds/kind.ts";
@@ -130,13 +131,7 @@ function checkDurations(fields: Fields): void {
 
 /** Reads a duration field in milliseconds; undefined when it is absent. @throws AppError invalid_ttl */
 function durationOf(fields: Fields, name: (typeof TTL_FIELDS)[number]): number | undefined {
-	if (fields[name] === undefined) return undefined;
-	try {
-		return parseDuration(fields[name]);
-	} catch (error) {
-		if (error instanceof DurationError) throw new AppError("invalid_ttl", `${name}: ${error.message}`);
-		throw error;
-	}
+	return fields[name] === undefined ? undefined : parseTtl(fields[name], { what: name });
 }
 
 /** Lives of credentials where the configuration sets none, in milliseconds. Spec: ENGINES › Limits */
