@@ -1,3 +1,4 @@
+import { hasExpired } from "../../expiry.ts";
 import type { RealmNeeds } from "../../realms/realms.ts";
 import type { ApiToken } from "../../tokens/model.ts";
 import { listTokens, revokeToken, type TokenNeeds } from "../../tokens/tokens.ts";
@@ -51,7 +52,7 @@ function line(
 	now: string,
 	token: Html,
 ): Html {
-	const ended = expires_at !== null && expires_at <= now ? html` <span class="warn">has ended</span>` : "";
+	const ended = hasExpired(expires_at, now) ? html` <span class="warn">has ended</span>` : "";
 	const ends = expires_at === null ? "never" : html`${time(expires_at)}${ended}`;
 	const button = html`<form method="post" action="/console/account">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End the token ${name}">End</button></form>`;
 	return html`<tr><th scope="row">${name}</th><td data-label="Begins with" class="key">${prefix}</td><td data-label="May">${scopes.replaceAll(",", ", ")}</td><td data-label="Limits">${limitsOf(limits)}</td><td data-label="Last used">${last_used_at === null ? "never" : time(last_used_at)}</td><td data-label="Ends">${ends}</td><td>${button}</td></tr>`;

@@ -1,3 +1,4 @@
+import { hasExpired } from "../../expiry.ts";
 import type { Environment } from "../../messages.ts";
 import { listSecrets } from "../../secrets/lists.ts";
 import type { BulkNeeds } from "../../secrets/secrets.ts";
@@ -87,8 +88,7 @@ function cell(
 		const missing = mayWrite ? html`<a class="quiet" href="${to}">not set</a>` : "not set";
 		return html`<td class="${kind}" data-label="${environment}">${missing}</td>`;
 	}
-	const isExpired = found.expires_at !== null && found.expires_at <= now;
-	const mark = isExpired ? html` <span class="warn">expired</span>` : "";
+	const mark = hasExpired(found.expires_at, now) ? html` <span class="warn">expired</span>` : "";
 	return html`<td class="${kind}" data-label="${environment}"><a href="${to}">v${found.version}</a>${mark}</td>`;
 }
 
