@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, promises, readFileSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
+import { syncDirectory } from "../durable-file.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { MasterKeyHome } from "./rotation.ts";
 import { masterFingerprint } from "./wrap.ts";
@@ -52,7 +53,7 @@ export async function createKeyFile(file: string, key: Buffer): Promise<void> {
 	// Complete or absent whenever we are interrupted; and unlike a rename, a link does not replace another file.
 	await promises.link(draft, file);
 	await promises.rm(draft);
-	await syncFolder(file);
+	syncDirectory(dirname(file));
 }
 
 /** Makes the home of a master key in a file. During a rotation the next key lies beside it, in FILE.next. */
@@ -63,14 +64,14 @@ export function masterKeyHome(file: string): MasterKeyHome {
 			// An interrupted first start may have left a copy of the present key, which must not outlive it.
 			await promises.rm(draftOf(file), { force: true });
 			await writeKey(staged, next);
-			await syncFolder(file);
+			syncDirectory(dirname(file));
 		},
 		async settle(fingerprint) {
 			const next = readSmallFile(staged, undefined);
 			if (next === undefined) return;
 			if ((await fingerprintIn(file)) === fingerprint) await promises.rm(staged);
 			else if ((await fingerprintIn(staged)) === fingerprint) await promises.rename(staged, file);
-			await syncFolder(file);
+			syncDirectory(dirname(file));
 		},
 	};
 }
@@ -143,15 +144,5 @@ async function writeKey(file: string, key: Buffer): Promise<void> {
 		await handle.sync();
 	} finally {
 		await handle.close();
-	}
-}
-
-/** Makes the names in a file's folder durable. */
-async function syncFolder(file: string): Promise<void> {
-	const folder = await promises.open(dirname(file), constants.O_RDONLY);
-	try {
-		await folder.sync();
-	} finally {
-		await folder.close();
 	}
 }
