@@ -1,3 +1,4 @@
+import { createSemaphore } from "../../semaphore.ts";
 import { closing, storageUnavailable } from "../answers.ts";
 import type { Connection } from "./connection.ts";
 
@@ -18,30 +19,26 @@ export interface Lane {
 /** Makes a lane. @param isUsable false once a connection has ended */
 export function createLane(connections: readonly Connection[], isUsable: () => boolean): Lane {
 	const free = [...connections];
-	const waiting: ((connection: Connection) => void)[] = [];
+	const turns = createSemaphore(connections.length);
 	let isClosing = false;
-	const take = async () => free.pop() ?? new Promise<Connection>((resolve) => void waiting.push(resolve));
-	const give = (connection: Connection) => {
-		const next = waiting.shift();
-		if (next === undefined) free.push(connection);
-		else next(connection);
-	};
 	return {
 		async ask(question) {
 			if (!isUsable()) throw storageUnavailable();
 			if (isClosing) throw closing();
-			const connection = await take();
+			const release = await turns.acquire();
+			const connection = free.pop() as Connection;
 			try {
 				return await connection.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", () =>
 					question(connection),
 				);
 			} finally {
-				give(connection);
+				free.push(connection);
+				release();
 			}
 		},
 		async close() {
 			isClosing = true;
-			await Promise.all(connections.map(take));
+			await Promise.all(connections.map(() => turns.acquire()));
 		},
 	};
 }
