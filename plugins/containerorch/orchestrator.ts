@@ -1,4 +1,4 @@
-import { type Fields, isObject } from "@svc/plugin-sdk";
+import { type Fields, isObject, MASK } from "@svc/plugin-sdk";
 import { Agent, buildConnector, type Dispatcher, request } from "undici";
 import type { Connection } from "./config.ts";
 import { printable } from "./printable.ts";
@@ -10,8 +10,6 @@ const CALL_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** The most bytes of an answer that a message shows. */
 const MAX_SHOWN_BYTES = 2048;
-/** Replaces the bearer token in messages. */
-const MASK = "********";
 
 /** One call of the API. */
 interface Call {

@@ -26,6 +26,9 @@ export const MAX_REQUEST_BYTES = 256 * 1024;
 export const MAX_RESPONSE_BYTES = 1024 * 1024;
 export const MAX_ERROR_BYTES = 8 * 1024;
 
+/** Replacement for a stored secret in every answer and text; sent back in a configuration, it keeps the secret. */
+export const MASK = "********";
+
 /** A line that is no response. Its sender gets no further request. The message never quotes the line. */
 export class ProtocolViolation extends Error {
 	override readonly name = "ProtocolViolation";

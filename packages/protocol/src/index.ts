@@ -18,6 +18,7 @@ export {
 	type EngineResponse,
 	type Fields,
 	isObject,
+	MASK,
 	MAX_ERROR_BYTES,
 	MAX_REQUEST_BYTES,
 	MAX_RESPONSE_BYTES,

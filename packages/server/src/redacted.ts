@@ -2,9 +2,6 @@ import { inspect } from "node:util";
 
 const HIDDEN = "[redacted]";
 
-/** Replacement for a stored secret in every answer and text; sent back, it keeps the secret. */
-export const MASK = "********";
-
 /** Carries a secret through code that may print it: every textual form is `[redacted]`, only `reveal()` returns the value. */
 export class Redacted<T> {
 	readonly #value: T;

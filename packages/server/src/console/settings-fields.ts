@@ -1,6 +1,6 @@
+import { MASK } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { parseJson } from "../http/input.ts";
-import { MASK } from "../redacted.ts";
 import { type Html, html } from "./html.ts";
 import type { Fields } from "./page.ts";
 

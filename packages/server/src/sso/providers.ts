@@ -1,3 +1,4 @@
+import { MASK } from "@svc/protocol";
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.ts";
@@ -6,7 +7,6 @@ import type { AccessNeeds } from "../policy/authorize.ts";
 import { requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
-import { MASK } from "../redacted.ts";
 import type { System } from "../system.ts";
 import { type ProviderRow, type ProviderType, ProviderUnavailable, type SsoStore } from "./model.ts";
 import type { Protocols, ServiceProvider } from "./protocols.ts";

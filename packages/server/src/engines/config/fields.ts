@@ -1,11 +1,10 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type Schema, Validator } from "@cfworker/json-schema";
-import type { Descriptor, Fields } from "@svc/protocol";
+import { type Descriptor, type Fields, MASK } from "@svc/protocol";
 import { AppError } from "../../errors.ts";
 import { parseTtl } from "../../expiry.ts";
 import { ROLES } from "../../policy/model.ts";
-import { MASK } from "../../redacted.ts";
 import type { Environment, Kind } from "../kinds/kind.ts";
 
 /** An engine's configuration, opened and complete. */

@@ -1,4 +1,4 @@
-import { MASK } from "../../redacted.ts";
+import { MASK } from "@svc/protocol";
 
 /** Shortest masked text: masking shorter ones would hide half of every log line. */
 const SHORTEST = 4;
