@@ -21,7 +21,7 @@ const LEAVES = [
 	"pagination.ts",
 	"config.ts",
 	"semaphore.ts",
-	"account-turns.ts",
+	"account-semaphore.ts",
 	"fair-queue.ts",
 	"cache.ts",
 	"asset.ts",

@@ -1,5 +1,5 @@
 import { describeData } from "@svc/protocol";
-import { type AccountTurns, createAccountTurns } from "../account-turns.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import type { AuditStore } from "../audit/model.ts";
 import type { LeaseClock } from "../leases/clock.ts";
 import type { LeaseStore } from "../leases/model.ts";
@@ -31,12 +31,12 @@ export interface EngineNeeds extends AccessNeeds {
 	clock: LeaseClock;
 	reaper: Pick<Reaper, "wake" | "revokeNow" | "reconsider">;
 	pause: Pick<Pause, "isPaused">;
-	calls: Pick<AccountTurns, "run">;
+	calls: Pick<AccountSemaphore, "run">;
 }
 
 /** Makes the turns of engines' callers: anybody may own many realms, between which an engine divides its time. Design: §13 */
-export function createEngineCalls(): AccountTurns {
-	return createAccountTurns({
+export function createEngineCalls(): AccountSemaphore {
+	return createAccountSemaphore({
 		name: "engine_calls_waiting_per_account",
 		what: "calls of engines",
 		each: 16,

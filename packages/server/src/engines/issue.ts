@@ -45,11 +45,11 @@ export async function issue(
 	if (unknown !== undefined) return fail(needs, caller, "generate", unknown);
 	// An engine of ours refuses a role that is no text; another one might use a role that was not authorized.
 	const params = entry.is_built_in ? own : { ...own, role };
-	const turn = { key: actor.user_id };
-	if (connector === undefined) return needs.calls.run(() => issueValue(needs, caller, params, role), turn);
+	const wait = { key: actor.user_id };
+	if (connector === undefined) return needs.calls.run(() => issueValue(needs, caller, params, role), wait);
 	if (needs.pause.isPaused) throw new AppError("conflict", PAUSED);
 	const request = requestOf(caller, params, role, with_connection);
-	return needs.calls.run(() => issueCredential(needs, caller, connector, request), turn);
+	return needs.calls.run(() => issueCredential(needs, caller, connector, request), wait);
 }
 
 /** Bytes of a caller's params: the rest of an engine's line is for the core's additions. */

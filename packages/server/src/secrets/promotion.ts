@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type AccountTurns, createAccountTurns } from "../account-turns.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import { eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Environment } from "../messages.ts";
@@ -20,8 +20,8 @@ const REST_BYTES = 1024 * 1024;
 const REST_SECRETS = 50;
 
 /** Makes the turns of promotions: each may hold MAX_PROMOTED_BYTES several times over. Design: §13 */
-export function createPromotions(): AccountTurns {
-	return createAccountTurns({
+export function createPromotions(): AccountSemaphore {
+	return createAccountSemaphore({
 		name: "promotions_waiting_per_account",
 		what: "promotions",
 		each: 1,
@@ -33,7 +33,7 @@ export function createPromotions(): AccountTurns {
 
 /** Dependencies of promotions. */
 export interface PromotionNeeds extends SecretNeeds {
-	promotions: Pick<AccountTurns, "run">;
+	promotions: Pick<AccountSemaphore, "run">;
 }
 
 async function liveRow(needs: SecretNeeds, realm_id: string, environment: Environment, key: string) {

@@ -1,4 +1,4 @@
-import type { AccountTurns } from "../account-turns.ts";
+import type { AccountSemaphore } from "../account-semaphore.ts";
 import type { BulkReads } from "../audit/bulk-reads.ts";
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
@@ -30,7 +30,7 @@ export interface SecretNeeds extends AccessNeeds {
 /** Dependencies of the rules that read many secrets at once. */
 export interface BulkNeeds extends SecretNeeds {
 	bulk_reads: BulkReads;
-	whole_reads: Pick<AccountTurns, "run">;
+	whole_reads: Pick<AccountSemaphore, "run">;
 }
 
 /** Name of a secret. */

@@ -1,4 +1,4 @@
-import { type AccountTurns, createAccountTurns } from "../account-turns.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { SecretStore, SecretVersion, VersionRef } from "./model.ts";
@@ -9,8 +9,8 @@ const GROUP_ROWS = 200;
 const GROUP_BYTES = 256 * 1024;
 
 /** Makes the turns of questions about whole realms: one thread answers them all, so that an account may have one there. Design: §13 */
-export function createWholeReads(): AccountTurns {
-	return createAccountTurns({
+export function createWholeReads(): AccountSemaphore {
+	return createAccountSemaphore({
 		name: "whole_reads_waiting_per_account",
 		what: "reads of many secrets",
 		each: 1,

@@ -3,7 +3,7 @@ import type { Limit } from "./limits.ts";
 import { createSemaphore, type Semaphore } from "./semaphore.ts";
 
 /** Limits costly work per account: an account that asks for much waits, and others do not. */
-export interface AccountTurns {
+export interface AccountSemaphore {
 	/**
 	 * Runs an account's work when its turn comes; the account's id is the key.
 	 * @throws AppError rate_limited, with Retry-After, when too much of this account's work is waiting
@@ -27,17 +27,17 @@ interface Costly {
 	hint: string;
 }
 
-/** Makes the turns. Design: §13 */
-export function createAccountTurns({ name, what, each, all, waiting, hint }: Costly): AccountTurns {
+/** Makes the semaphore. Design: §13 */
+export function createAccountSemaphore({ name, what, each, all, waiting, hint }: Costly): AccountSemaphore {
 	let refused = 0;
 	const busy = () => {
 		refused++;
 		const message = `${waiting} ${what} of this account are already waiting (${name}): try again in a second`;
 		return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
 	};
-	const turns = createSemaphore(all ?? Number.POSITIVE_INFINITY, { each, waiting, busy });
+	const semaphore = createSemaphore(all ?? Number.POSITIVE_INFINITY, { each, waiting, busy });
 	return {
-		run: turns.run,
-		limit: { name, max: waiting, used: turns.fullest, refused: () => refused, hint },
+		run: semaphore.run,
+		limit: { name, max: waiting, used: semaphore.fullest, refused: () => refused, hint },
 	};
 }
