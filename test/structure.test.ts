@@ -89,8 +89,8 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		// Verification stands alone.
 		{
-			from: /^trusts\/(jwt|key-set|places|refusal|verify|private-addresses|fetch|issuer-keys)\.ts$/,
-			may: /^trusts\/(jwt|key-set|places|refusal|verify|private-addresses|fetch|issuer-keys)\.ts$/,
+			from: /^trusts\/(jwt|key-set|claim-paths|refusal|verify|private-addresses|fetch|issuer-keys)\.ts$/,
+			may: /^trusts\/(jwt|key-set|claim-paths|refusal|verify|private-addresses|fetch|issuer-keys)\.ts$/,
 		},
 		{
 			from: /^trusts\//,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { isClaimPath, valueAt } from "../../../packages/server/src/trusts/claim-paths.ts";
 import { readJwt } from "../../../packages/server/src/trusts/jwt.ts";
 import { findKey, readKeys } from "../../../packages/server/src/trusts/key-set.ts";
-import { isPlace, valueAt } from "../../../packages/server/src/trusts/places.ts";
 import { JwtRefusal } from "../../../packages/server/src/trusts/refusal.ts";
 import { checkClaims, markOf, verifySignature } from "../../../packages/server/src/trusts/verify.ts";
 import { githubClaims, newKey, part, signJwt } from "../../peers/issuer.ts";
@@ -25,7 +25,7 @@ const trust = {
 
 /** A JWT is accepted when it is the one that the issuer signed: its characters, or those of its other signature, and one mark. */
 export const jwt: Target = {
-	sources: /trusts\/(jwt|verify|key-set|places)\.ts$/,
+	sources: /trusts\/(jwt|verify|key-set|claim-paths)\.ts$/,
 	max_bytes: 64 * 1024,
 	seeds: [
 		good,
@@ -67,20 +67,20 @@ function* leaves(value: unknown, path: string): Generator<[string, unknown]> {
 
 const reachable = new Map([...leaves(DOCUMENT, "")]);
 
-/** A place finds the claim of its name, or what exactly one pointer leads to, and nothing inherited. */
+/** A path finds the claim of its name, or what exactly one pointer leads to, and nothing inherited. */
 export const pointer: Target = {
-	sources: /trusts\/places\.ts$/,
+	sources: /trusts\/claim-paths\.ts$/,
 	max_bytes: 16 * 1024,
 	seeds: ["/a/b/c~1d", "/a/b/~0", "a.b", "/", "//", "/a/list/0/x", "/constructor", "__proto__"],
 	tokens: ["/", "~0", "~1", "~", "a", "b", ".", "list", "0", "__proto__", "constructor", "toString"],
 	parse: (input) => valueAt(DOCUMENT, input.toString()),
 	check(input) {
-		const place = input.toString();
-		if (!isPlace(place)) return;
-		const found = valueAt(DOCUMENT, place);
-		const right = place.startsWith("/")
-			? reachable.get(place)
-			: Object.entries(DOCUMENT).find(([name]) => name === place)?.[1];
+		const path = input.toString();
+		if (!isClaimPath(path)) return;
+		const found = valueAt(DOCUMENT, path);
+		const right = path.startsWith("/")
+			? reachable.get(path)
+			: Object.entries(DOCUMENT).find(([name]) => name === path)?.[1];
 		assert.equal(found, right);
 	},
 };

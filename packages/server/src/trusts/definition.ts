@@ -2,10 +2,10 @@ import { X509Certificate } from "node:crypto";
 import { DurationError, parseDuration } from "@svc/protocol";
 import type * as v from "valibot";
 import { AppError } from "../errors.ts";
+import { isClaimPath, type NamedClaims } from "./claim-paths.ts";
 import { readKeys } from "./key-set.ts";
 import { kindOf, looseness } from "./kinds.ts";
 import { MAX_TTL_MS, type SetTrust, type Trust } from "./model.ts";
-import { isPlace, type NamedClaims } from "./places.ts";
 
 /** A trust as a request sets it. */
 export type TrustInput = v.InferOutput<typeof SetTrust>;
@@ -16,8 +16,8 @@ export type Definition = Pick<
 	"type" | "issuer" | "trust_domain" | "audience" | "claims" | "max_ttl_ms" | "single_use" | "jwks" | "ca_cert"
 >;
 
-/** Claims of one trust, characters of a place, and bytes of all as JSON. */
-const [MAX_CLAIMS, MAX_PLACE, MAX_CLAIMS_BYTES] = [20, 255, 4096];
+/** Claims of one trust, characters of a path, and bytes of all as JSON. */
+const [MAX_CLAIMS, MAX_PATH, MAX_CLAIMS_BYTES] = [20, 255, 4096];
 
 /** Keys that a trust can have, and their bytes as JSON. */
 const [MAX_KEYS, MAX_KEYS_BYTES] = [20, 16_384];
@@ -84,10 +84,10 @@ function refuseAudience(audience: string, issuer: string | null, type: Trust["ty
 }
 
 function readClaims(claims: TrustInput["claims"]): NamedClaims {
-	const places = Object.keys(claims);
-	if (places.length === 0 || places.length > MAX_CLAIMS) throw invalid(`claims must name 1 to ${MAX_CLAIMS} claims`);
-	if (!places.every((place) => isPlace(place) && place.length <= MAX_PLACE))
-		throw invalid(`a name in claims must be that of a claim, or a JSON pointer, with at most ${MAX_PLACE} characters`);
+	const paths = Object.keys(claims);
+	if (paths.length === 0 || paths.length > MAX_CLAIMS) throw invalid(`claims must name 1 to ${MAX_CLAIMS} claims`);
+	if (!paths.every((path) => isClaimPath(path) && path.length <= MAX_PATH))
+		throw invalid(`a name in claims must be that of a claim, or a JSON pointer, with at most ${MAX_PATH} characters`);
 	for (const value of Object.values(claims)) {
 		if (value === "") throw invalid("a text in claims must not be empty");
 		if (typeof value === "string" && PATTERN.test(value))

@@ -1,5 +1,5 @@
+import type { NamedClaims } from "./claim-paths.ts";
 import type { Trust, TrustType } from "./model.ts";
-import type { NamedClaims } from "./places.ts";
 
 /** An issuer, or a type of them, as far as the server knows it. */
 interface Kind {
@@ -78,9 +78,9 @@ export function kindOf(
 	return type === null || type === known.type ? known : undefined;
 }
 
-/** Returns the claim that a JSON pointer of one part names, so that no spelling gets around a rule; any other place as it is. */
-function memberOf(place: string): string {
-	return /^\/[^/]*$/.test(place) ? place.slice(1).replaceAll("~1", "/").replaceAll("~0", "~") : place;
+/** Returns the claim that a JSON pointer of one part names, so that no spelling gets around a rule; any other path as it is. */
+function memberOf(path: string): string {
+	return /^\/[^/]*$/.test(path) ? path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~") : path;
 }
 
 /**
@@ -89,19 +89,19 @@ function memberOf(place: string): string {
  * Design: §15
  */
 export function looseness({ issuer, type }: Pick<Trust, "issuer" | "type">, claims: NamedClaims): string | undefined {
-	const places = Object.keys(claims);
-	if (places.some((place) => NOBODYS.includes(memberOf(place))))
+	const paths = Object.keys(claims);
+	if (paths.some((path) => NOBODYS.includes(memberOf(path))))
 		return `claims cannot name ${NOBODYS.join(", ")}: issuer and audience have fields of their own`;
 	const { name = "this issuer", needs = [], oneOf = [] } = kindOf(issuer, type) ?? TYPES[type];
-	const lacks = needs.filter((place) => typeof claims[place] !== "string");
-	const lacksOne = oneOf.length > 0 && !oneOf.some((place) => typeof claims[place] === "string");
+	const lacks = needs.filter((path) => typeof claims[path] !== "string");
+	const lacksOne = oneOf.length > 0 && !oneOf.some((path) => typeof claims[path] === "string");
 	if (lacks.length > 0 || lacksOne) {
 		const wanted = [...needs, ...(oneOf.length > 0 ? [`one of ${oneOf.join(" and ")}`] : [])];
 		return `the trust is too loose: for ${name}, claims must name ${wanted.join(", ")}, each as a text`;
 	}
 	if (type === "gitlab" && claims.ref_protected !== "true")
 		return 'the trust is too loose: ref_protected must be the text "true"';
-	if (places.every((place) => typeof claims[place] === "boolean" || RECYCLED.includes(memberOf(place))))
+	if (paths.every((path) => typeof claims[path] === "boolean" || RECYCLED.includes(memberOf(path))))
 		return "the trust is too loose: claims must name one that nobody else gets later, such as sub or an id";
 	return undefined;
 }

@@ -2,8 +2,8 @@ import type { KeyObject } from "node:crypto";
 import { hash } from "node:crypto";
 // Imported from its own module: all of jose takes 9 MiB more.
 import { compactVerify } from "jose/jws/compact/verify";
+import { differingPath, type NamedClaims } from "./claim-paths.ts";
 import type { Claims, Jwt } from "./jwt.ts";
-import { differingPlace, type NamedClaims } from "./places.ts";
 import { JwtRefusal } from "./refusal.ts";
 
 /** Seconds by which an issuer's clock may differ from ours. Design: §15 */
@@ -55,8 +55,8 @@ export function checkClaims({ claims, is_access_token }: Jwt, expected: Expectat
 	const { aud } = claims;
 	const audience = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud;
 	if (audience !== expected.audience) throw new JwtRefusal("audience", "aud");
-	const place = differingPlace(claims, expected.claims);
-	if (place !== undefined) throw new JwtRefusal("claim", place);
+	const path = differingPath(claims, expected.claims);
+	if (path !== undefined) throw new JwtRefusal("claim", path);
 	return { exp };
 }
 

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differingPlace, isPlace, valueAt } from "./places.ts";
+import { differingPath, isClaimPath, valueAt } from "./claim-paths.ts";
 
 const CLAIMS = JSON.parse(`{
 	"a.b": 1, "a": {"b": 2, "": 3, "c/d": {"e~f": 4}, "list": ["x"]}, "oidc.circleci.com/project-id": "p", "": 5,
 	"__proto__": {"hidden": true}, "large": 9007199254740993, "half": 1.5, "yes": true
 }`);
 
-test("a place without a slash at the front is the literal name of a claim", () => {
+test("a path without a slash at the front is the literal name of a claim", () => {
 	assert.equal(valueAt(CLAIMS, "a.b"), 1);
 	assert.equal(valueAt(CLAIMS, "oidc.circleci.com/project-id"), "p");
 	for (const none of ["b", "toString", "constructor", "hidden", "a/b"]) assert.equal(valueAt(CLAIMS, none), undefined);
 });
 
-test("a place with a slash at the front is a JSON pointer that enters objects alone", () => {
+test("a path with a slash at the front is a JSON pointer that enters objects alone", () => {
 	assert.equal(valueAt(CLAIMS, "/a/b"), 2);
 	assert.equal(valueAt(CLAIMS, "/a/"), 3);
 	assert.equal(valueAt(CLAIMS, "/a/c~1d/e~0f"), 4);
@@ -23,8 +23,8 @@ test("a place with a slash at the front is a JSON pointer that enters objects al
 });
 
 test("values are equal in type and value, and large or broken numbers are equal to none", () => {
-	assert.equal(differingPlace(CLAIMS, { "a.b": 1, "/a/b": 2, yes: true }), undefined);
-	for (const [place, wanted] of [
+	assert.equal(differingPath(CLAIMS, { "a.b": 1, "/a/b": 2, yes: true }), undefined);
+	for (const [path, wanted] of [
 		["a.b", "1"],
 		["yes", "true"],
 		["yes", 1],
@@ -34,11 +34,11 @@ test("values are equal in type and value, and large or broken numbers are equal 
 		["/a/list", "x"],
 		["absent", "undefined"],
 	] as const) {
-		assert.equal(differingPlace(CLAIMS, { [place]: wanted }), place);
+		assert.equal(differingPath(CLAIMS, { [path]: wanted }), path);
 	}
 });
 
-test("a pointer with an unfinished escape is no place", () => {
-	for (const good of ["a", "a.b", "/", "/a~0b/~1", "a~b"]) assert.ok(isPlace(good), good);
-	for (const bad of ["", "/a~", "/a~2"]) assert.ok(!isPlace(bad), bad);
+test("a pointer with an unfinished escape is no path", () => {
+	for (const good of ["a", "a.b", "/", "/a~0b/~1", "a~b"]) assert.ok(isClaimPath(good), good);
+	for (const bad of ["", "/a~", "/a~2"]) assert.ok(!isClaimPath(bad), bad);
 });
