@@ -38,7 +38,7 @@ type MachineType = (typeof MACHINE_TYPES)[number];
 type Facts = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface LoggedMachine {
-	says: string;
+	terms: string;
 	realm_id: string;
 	made_by: string;
 	made_at: string;
@@ -121,7 +121,7 @@ export class LoggedMachines {
 		const found: Difference[] = [];
 		for (const machine of machines) {
 			const logged = this.#machines.get(machine.id);
-			const isSame = logged?.says === saysOf(machine);
+			const isSame = logged?.terms === termsOf(machine);
 			if (!isSame) found.push(this.#difference("machine", machine.id, logged?.by));
 		}
 		for (const { id, machine_id, expires_at } of machine_tokens) {
@@ -150,9 +150,9 @@ export class LoggedMachines {
 
 	#set(event: StoredEvent, { machine_id, name, role, scopes, environment, engines = "" }: Facts): void {
 		const id = String(machine_id);
-		const says = JSON.stringify([event.realm_id, name, role, scopes, environment, engines]);
+		const terms = JSON.stringify([event.realm_id, name, role, scopes, environment, engines]);
 		const { made_by = event.actor, made_at = event.timestamp } = this.#machines.get(id) ?? {};
-		this.#machines.set(id, { says, realm_id: event.realm_id, made_by, made_at, by: event });
+		this.#machines.set(id, { terms, realm_id: event.realm_id, made_by, made_at, by: event });
 	}
 
 	#endMachine(id: string, by: When): void {
@@ -210,7 +210,7 @@ type Kind = "machine" | "machine_token" | "trust";
 
 const keyOf = (kind: Kind, id: string) => `${kind}\n${id}`;
 
-function saysOf({ realm_id, name, role, scopes, environment, engines }: MachineRows["machines"][number]): string {
+function termsOf({ realm_id, name, role, scopes, environment, engines }: MachineRows["machines"][number]): string {
 	const roles = engines === null ? "" : (JSON.parse(engines) as string[]).join();
 	return JSON.stringify([realm_id, name, role, scopes, environment ?? "", roles]);
 }

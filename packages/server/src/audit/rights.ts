@@ -27,14 +27,14 @@ type Kind = Difference["kind"];
 
 /** A right as a row or the log has it. */
 interface Right {
-	/** Grant; undefined when an older event does not say it. */
-	says: string | undefined;
+	/** Terms of the grant; undefined when an older event does not tell them. */
+	terms: string | undefined;
 	/** Expiry; later than any time if there is none. */
 	until: string;
 }
 
 /** A right as an event grants it; without an end unless the event names one. */
-type Granted = Pick<Right, "says"> & Partial<Right>;
+type Granted = Pick<Right, "terms"> & Partial<Right>;
 
 /** A right in the log; undefined when it ended. */
 interface Logged {
@@ -79,21 +79,21 @@ export class LoggedRights {
 	/** Effect of each type of event. */
 	readonly #effects: Readonly<Record<GrantingType, (event: StoredEvent, facts: Facts) => void>> = {
 		"auth.register": (event, { user_id, instance_admin }) =>
-			this.#grant("account", String(user_id), { says: accountSays(instance_admin === true, false) }, event),
+			this.#grant("account", String(user_id), { terms: accountTerms(instance_admin === true, false) }, event),
 		"auth.login": (event, facts) => this.#arrive(event, facts),
 		"user.disabled": (event, { user_id }) => this.#setDisabled(String(user_id), true, event),
 		"user.enabled": (event, { user_id }) => this.#setDisabled(String(user_id), false, event),
 		"user.admin.set": (event, { user_id, instance_admin }) =>
 			this.#setAdmin(String(user_id), instance_admin === true, event),
-		"realm.created": (event) => this.#grant("realm", event.realm_id, { says: realmSays(event.actor, false) }, event),
+		"realm.created": (event) => this.#grant("realm", event.realm_id, { terms: realmTerms(event.actor, false) }, event),
 		"realm.transferred": (event, facts) => this.#transferRealm(event, facts),
 		"realm.deleted": (event) => this.#deleteRealm(event.realm_id, event),
 		"realm.purged": (event) => this.#purgeRealm(event.realm_id, event),
 		"realm.restored": (event, { owner }) => this.#restoreRealm(event.realm_id, String(owner), event),
 		"policy.binding.created": (event, { user_id, role }) =>
-			this.#grantIn(event.realm_id, "binding", `${event.realm_id} ${user_id}`, { says: String(role) }, event),
+			this.#grantIn(event.realm_id, "binding", `${event.realm_id} ${user_id}`, { terms: String(role) }, event),
 		"policy.binding.changed": (event, { user_id, role }) =>
-			this.#grantIn(event.realm_id, "binding", `${event.realm_id} ${user_id}`, { says: String(role) }, event),
+			this.#grantIn(event.realm_id, "binding", `${event.realm_id} ${user_id}`, { terms: String(role) }, event),
 		"policy.binding.deleted": (event, { user_id }) => this.#end("binding", `${event.realm_id} ${user_id}`, event),
 		"auth.token.created": (event, facts) => this.#createToken(event, facts),
 		"auth.token.revoked": (event, { token_revoked }) => this.#endLine(String(token_revoked), event),
@@ -101,11 +101,11 @@ export class LoggedRights {
 		"engine.config.set": (event, { generated, engine, config_id }) => {
 			const { realm_id } = event;
 			if (generated === true) return;
-			this.#grantIn(realm_id, "engine", `${engine} ${realm_id}`, { says: textOf(config_id) }, event);
+			this.#grantIn(realm_id, "engine", `${engine} ${realm_id}`, { terms: textOf(config_id) }, event);
 		},
 		"engine.config.deleted": (event, { engine }) => this.#end("engine", `${engine} ${event.realm_id}`, event),
 		"sso.provider.set": (event, { provider, provider_id }) =>
-			this.#grant("provider", String(provider), { says: textOf(provider_id) }, event),
+			this.#grant("provider", String(provider), { terms: textOf(provider_id) }, event),
 		"sso.provider.deleted": (event, { provider }) => this.#end("provider", String(provider), event),
 		"sso.identity.linked": (event, { identity_id }) => this.#link(String(identity_id), event),
 		"sso.identity.unlinked": (event, { identity_id }) => this.#end("identity", String(identity_id), event),
@@ -128,7 +128,7 @@ export class LoggedRights {
 		for (const { kind, id, right } of rightsOf(rows)) {
 			const key = keyOf(kind, id);
 			seen.add(key);
-			if (kind === "identity" && !this.#logged.has(key) && this.#unnamed.has(right.says ?? "")) continue;
+			if (kind === "identity" && !this.#logged.has(key) && this.#unnamed.has(right.terms ?? "")) continue;
 			const logged = this.#logged.get(key);
 			const problem = problemOf(logged, right);
 			if (problem !== undefined) found.push({ kind, id, problem, seq: logged?.by.seq, since: logged?.by.timestamp });
@@ -141,8 +141,8 @@ export class LoggedRights {
 		return found;
 	}
 
-	#grant(kind: Kind, id: string, { says, until = NEVER }: Granted, by: When): void {
-		this.#logged.set(keyOf(kind, id), { right: { says, until }, by });
+	#grant(kind: Kind, id: string, { terms, until = NEVER }: Granted, by: When): void {
+		this.#logged.set(keyOf(kind, id), { right: { terms, until }, by });
 	}
 
 	#grantIn(realm_id: string, kind: Kind, id: string, granted: Granted, by: When): void {
@@ -160,45 +160,45 @@ export class LoggedRights {
 
 	#arrive(event: StoredEvent, { arrival, identity_id }: Facts): void {
 		const { actor } = event;
-		if (arrival === "created") this.#grant("account", actor, { says: accountSays(false, false) }, event);
+		if (arrival === "created") this.#grant("account", actor, { terms: accountTerms(false, false) }, event);
 		if (arrival !== "created" && arrival !== "linked") return;
 		if (identity_id === undefined) this.#unnamed.add(actor);
 		else if (arrival === "linked") this.#link(String(identity_id), event);
-		else this.#grant("identity", String(identity_id), { says: actor }, event);
+		else this.#grant("identity", String(identity_id), { terms: actor }, event);
 	}
 
 	#link(id: string, event: StoredEvent): void {
 		this.#links.set(id, { user_id: event.actor, at: event.timestamp });
-		this.#grant("identity", id, { says: event.actor }, event);
+		this.#grant("identity", id, { terms: event.actor }, event);
 	}
 
 	#setDisabled(user_id: string, isDisabled: boolean, by: When): void {
-		const says = this.#logged.get(keyOf("account", user_id))?.right?.says;
-		if (says !== undefined)
-			this.#grant("account", user_id, { says: accountSays(says.startsWith(ADMIN), isDisabled) }, by);
+		const terms = this.#logged.get(keyOf("account", user_id))?.right?.terms;
+		if (terms !== undefined)
+			this.#grant("account", user_id, { terms: accountTerms(terms.startsWith(ADMIN), isDisabled) }, by);
 	}
 
 	#setAdmin(user_id: string, isAdmin: boolean, by: When): void {
-		const says = this.#logged.get(keyOf("account", user_id))?.right?.says;
-		if (says !== undefined)
-			this.#grant("account", user_id, { says: accountSays(isAdmin, says.endsWith(DISABLED)) }, by);
+		const terms = this.#logged.get(keyOf("account", user_id))?.right?.terms;
+		if (terms !== undefined)
+			this.#grant("account", user_id, { terms: accountTerms(isAdmin, terms.endsWith(DISABLED)) }, by);
 	}
 
 	#transferRealm(event: StoredEvent, { owner, was, kept_role }: Facts): void {
 		const { realm_id } = event;
-		this.#grant("realm", realm_id, { says: realmSays(String(owner), false) }, event);
+		this.#grant("realm", realm_id, { terms: realmTerms(String(owner), false) }, event);
 		this.#end("binding", `${realm_id} ${owner}`, event);
 		if (kept_role !== undefined)
-			this.#grantIn(realm_id, "binding", `${realm_id} ${was}`, { says: String(kept_role) }, event);
+			this.#grantIn(realm_id, "binding", `${realm_id} ${was}`, { terms: String(kept_role) }, event);
 	}
 
 	#deleteRealm(realm_id: string, by: When): void {
-		this.#grant("realm", realm_id, { says: realmSays("", true) }, by);
+		this.#grant("realm", realm_id, { terms: realmTerms("", true) }, by);
 		this.#endIn(realm_id, ["engine"], by);
 	}
 
 	#restoreRealm(realm_id: string, owner: string, by: When): void {
-		this.#grant("realm", realm_id, { says: realmSays(owner, false) }, by);
+		this.#grant("realm", realm_id, { terms: realmTerms(owner, false) }, by);
 		this.#endIn(realm_id, ["token"], by);
 	}
 
@@ -216,8 +216,8 @@ export class LoggedRights {
 		const made = this.#made.get(String(token_id));
 		if (made !== undefined) made.push(id);
 		else if (token_id !== undefined) this.#made.set(String(token_id), [id]);
-		const says = tokenSays(event.actor, String(scopes), limits);
-		this.#grantIn(realm_id, "token", id, { says, until: expires_at === "" ? NEVER : String(expires_at) }, event);
+		const terms = tokenTerms(event.actor, String(scopes), limits);
+		this.#grantIn(realm_id, "token", id, { terms, until: expires_at === "" ? NEVER : String(expires_at) }, event);
 	}
 
 	/** Ends a token and all that it made, directly or through others. */
@@ -258,19 +258,19 @@ export class LoggedRights {
 	}
 }
 
-function problemOf(logged: Logged | undefined, { says, until }: Right): Difference["problem"] | undefined {
+function problemOf(logged: Logged | undefined, { terms, until }: Right): Difference["problem"] | undefined {
 	if (logged === undefined) return "unknown";
 	if (logged.right === undefined) return "ended";
-	const isSame = logged.right.says === undefined || logged.right.says === says;
+	const isSame = logged.right.terms === undefined || logged.right.terms === terms;
 	return isSame && until <= logged.right.until ? undefined : "changed";
 }
 
 const ADMIN = "admin";
 const DISABLED = " disabled";
-const accountSays = (isAdmin: boolean, isDisabled: boolean) =>
+const accountTerms = (isAdmin: boolean, isDisabled: boolean) =>
 	`${isAdmin ? ADMIN : "user"}${isDisabled ? DISABLED : ""}`;
-const realmSays = (owner: string, isDeleted: boolean) => (isDeleted ? "deleted" : owner);
-const tokenSays = (user_id: string, scopes: string, limits: readonly string[]) =>
+const realmTerms = (owner: string, isDeleted: boolean) => (isDeleted ? "deleted" : owner);
+const tokenTerms = (user_id: string, scopes: string, limits: readonly string[]) =>
 	JSON.stringify([user_id, scopes, ...limits]);
 const textOf = (fact: string | number | boolean | undefined) => (fact === undefined ? undefined : String(fact));
 const keyOf = (kind: Kind, id: string) => `${kind}\n${id}`;
@@ -278,14 +278,15 @@ const partsOf = (key: string) => key.split("\n") as [kind: Kind, id: string];
 
 /** Every right that the rows grant. */
 function* rightsOf(rows: GrantingRows): Generator<{ kind: Kind; id: string; right: Right }> {
-	const of = (kind: Kind, id: string, says: string, until = NEVER) => ({ kind, id, right: { says, until } });
+	const of = (kind: Kind, id: string, terms: string, until = NEVER) => ({ kind, id, right: { terms, until } });
 	for (const { id, instance_admin, disabled_at } of rows.accounts)
-		yield of("account", id, accountSays(instance_admin === 1, disabled_at !== null));
-	for (const { id, user_id, deleted_at } of rows.realms) yield of("realm", id, realmSays(user_id, deleted_at !== null));
+		yield of("account", id, accountTerms(instance_admin === 1, disabled_at !== null));
+	for (const { id, user_id, deleted_at } of rows.realms)
+		yield of("realm", id, realmTerms(user_id, deleted_at !== null));
 	for (const { realm_id, user_id, role } of rows.bindings) yield of("binding", `${realm_id} ${user_id}`, role);
 	for (const { id, user_id, scopes, realm_id, environment, engines, expires_at } of rows.tokens) {
 		const roles = engines === null ? "" : (JSON.parse(engines) as string[]).join();
-		yield of("token", id, tokenSays(user_id, scopes, [realm_id ?? "", environment ?? "", roles]), expires_at ?? NEVER);
+		yield of("token", id, tokenTerms(user_id, scopes, [realm_id ?? "", environment ?? "", roles]), expires_at ?? NEVER);
 	}
 	for (const { id, engine, realm_id } of rows.configs) yield of("engine", `${engine} ${realm_id}`, id);
 	for (const { name, id } of rows.providers) yield of("provider", name, id);
