@@ -75,7 +75,7 @@ async function respond(engine: Engine, describe: () => Fields, line: Buffer, { s
 			return refusal(`${prefix}: ${error.message}`);
 		// The text of an unknown error may contain what was received.
 		const name = error instanceof Error ? error.name : typeof error;
-		stderr?.write(`internal error: ${name}\n${placesOf(error)}`);
+		stderr?.write(`internal error: ${name}\n${stackOf(error)}`);
 		return refusal(`internal error: ${name}`);
 	}
 }
@@ -131,8 +131,8 @@ function refusal(error: string): string {
 }
 
 /** Gives an error's stack without the message. */
-function placesOf(error: unknown): string {
+function stackOf(error: unknown): string {
 	const { stack = "" } = error instanceof Error ? error : {};
-	const places = stack.split("\n").filter((line) => line.startsWith("    at "));
-	return places.map((place) => `${place}\n`).join("");
+	const lines = stack.split("\n").filter((line) => line.startsWith("    at "));
+	return lines.map((line) => `${line}\n`).join("");
 }

@@ -13,7 +13,7 @@ import { TLS_FILES } from "./http/tls-files.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
 import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
 import { system } from "./system.ts";
-import { type Adoptable, adoptDatabase, lookAtDatabase } from "./wiring/adoption.ts";
+import { type Adoptable, adoptDatabase, inspectDatabase } from "./wiring/adoption.ts";
 import { createChecker } from "./wiring/backups.ts";
 import { type Recoverable, type Recovered, recoverAccount } from "./wiring/recovery.ts";
 
@@ -114,7 +114,7 @@ export {
 	type Adoptable,
 	adoptDatabase,
 	FatalError,
-	lookAtDatabase,
+	inspectDatabase,
 	type Recoverable,
 	type Recovered,
 	type Restore,

@@ -14,7 +14,7 @@ import { confirmUnless } from "../io/prompt.ts";
 import { instants, spare } from "../io/table.ts";
 import { addMachineTokenCommands } from "./machine-token.ts";
 import { addMachineTrustCommands } from "./machine-trust.ts";
-import { placesOf } from "./token.ts";
+import { reachText } from "./token.ts";
 
 interface CreateOptions extends RealmOptions {
 	readonly role: string;
@@ -122,7 +122,7 @@ async function createMachine(context: Context<CreateOptions>, name: string): Pro
 function reachOf(machine: Answer): string {
 	const { environment, engines } = machine;
 	const roles = Array.isArray(engines) ? engines.map(String) : [];
-	return placesOf(typeof environment === "string" ? environment : undefined, roles);
+	return reachText(typeof environment === "string" ? environment : undefined, roles);
 }
 
 async function listMachines(context: Context<RealmOptions>): Promise<void> {

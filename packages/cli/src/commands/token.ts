@@ -105,11 +105,11 @@ function endOf({ expiresAt, ttl }: CreateOptions): string | undefined {
 /** Use of a new token, in words. */
 function reachOf({ realm, env, engine = [], purpose }: CreateOptions, scopes: string): string {
 	if (purpose !== undefined) return `for ${purpose} alone`;
-	return `${scopes}; ${placesOf(env, engine)} of ${realm ?? "every realm"}`;
+	return `${scopes}; ${reachText(env, engine)} of ${realm ?? "every realm"}`;
 }
 
 /** Says which environment's secrets and which roles of engines these limits leave, such as `prod and pki:client`. */
-export function placesOf(environment: string | undefined, engines: readonly string[]): string {
+export function reachText(environment: string | undefined, engines: readonly string[]): string {
 	const roles = engines.length === 0 ? [] : [engines.join(",")];
 	const secrets = environment !== undefined || engines.length === 0 ? [environment ?? "every environment"] : [];
 	return [...secrets, ...roles].join(" and ");

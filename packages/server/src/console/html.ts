@@ -37,7 +37,7 @@ const checked = new WeakMap<TemplateStringsArray, Place[]>();
  * @throws Error when the template has a value anywhere else, or an element or attribute that can run code
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
-	const places = placesOf(parts);
+	const places = checkedPlaces(parts);
 	let text = parts[0] ?? "";
 	values.forEach((value, index) => {
 		text += inPlace(value, places[index] ?? "text") + (parts[index + 1] ?? "");
@@ -113,7 +113,7 @@ function escapeText(text: string): string {
 	return text.replace(/[&<>"'\r]/g, (sign) => ENTITIES[sign] ?? "");
 }
 
-function placesOf(parts: TemplateStringsArray): Place[] {
+function checkedPlaces(parts: TemplateStringsArray): Place[] {
 	const known = checked.get(parts);
 	if (known !== undefined) return known;
 	const places = findPlaces(parts.join(HOLE));

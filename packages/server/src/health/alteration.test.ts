@@ -42,7 +42,7 @@ async function watched(t: TestContext) {
 	t.after(() => void aside.close());
 	const { log, entries } = createTestLog();
 	const watch = createAlterationWatch({ store, system: createTestSystem(), log });
-	await watch.lookAtRows();
+	await watch.compareRows();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, true]);
 	const told = () => entries().map(({ event, altered }) => [event, altered]);
 	return { store, aside, watch, told, start: await countEvents(store) };
@@ -53,8 +53,8 @@ test("a row of content that another program wrote makes the server unhealthy and
 	aside.exec("INSERT INTO meta (name, value) VALUES ('restore_epoch', '7')");
 	await watch.look();
 	assert.equal(watch.isSound(), true, "it reads no rows");
-	await watch.lookAtRows();
-	await watch.lookAtRows();
+	await watch.compareRows();
+	await watch.compareRows();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, false]);
 	const altered = "rows of meta";
 	assert.deepEqual(await eventsAfter(store, start), [["rows.altered", { altered }]]);
@@ -66,10 +66,10 @@ test("a row of access that another program took away means that nothing is belie
 	const account = anAccount();
 	await store.accounts.register(account, anEvent());
 	await store.accounts.openSession({ session: aSession(account.id), password: account.password }, anEvent());
-	await watch.lookAtRows();
+	await watch.compareRows();
 	assert.equal(watch.isSound(), true);
 	aside.exec("DELETE FROM session");
-	await watch.lookAtRows();
+	await watch.compareRows();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [true, false]);
 	assert.deepEqual(told(), [["database.altered", "the sum of access rows"]]);
 });

@@ -22,7 +22,7 @@ export interface AlterationWatch {
 	/** Compares the schema, and repeats what the store has found. */
 	look(): Promise<void>;
 	/** Also compares every row, in another thread. */
-	lookAtRows(): Promise<void>;
+	compareRows(): Promise<void>;
 }
 
 /** Maximum number of alterations named in the log. */
@@ -36,7 +36,7 @@ const REFUSED =
 const SERVED =
 	"another program altered values, versions or leases in the database; those are refused, all else goes on: look at it with `svc adopt --again`, or restore a backup";
 
-/** Makes the watch. Call `look` before the server listens, and `lookAtRows` behind it and periodically. Design: §13 */
+/** Makes the watch. Call `look` before the server listens, and `compareRows` behind it and periodically. Design: §13 */
 export function createAlterationWatch({ store, system, log }: AlterationNeeds): AlterationWatch {
 	let [isAltered, isSound, isCompared] = [false, true, false];
 	const first = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ export function createAlterationWatch({ store, system, log }: AlterationNeeds): 
 			return isCompared && isSound;
 		},
 		look,
-		async lookAtRows() {
+		async compareRows() {
 			await look();
 			if (isAltered) return;
 			const { access, content } = await store.misfits();

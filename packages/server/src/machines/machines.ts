@@ -7,7 +7,7 @@ import type { AccessNeeds } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor, Scope } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import { findMachine, lookAtMachines, manageMachines, requireRoleOf, tooMany } from "./manage.ts";
+import { authorizeReading, findMachine, manageMachines, requireRoleOf, tooMany } from "./manage.ts";
 import {
 	isMachineName,
 	MACHINE_NAME_RULE,
@@ -77,7 +77,7 @@ export async function setMachine(
 
 /** Reads a machine. @throws AppError not_found, forbidden, insufficient_scope. Design: §15 */
 export async function getMachine(needs: MachineNeeds, actor: Actor, slug: string, name: string): Promise<Machine> {
-	const realm = await lookAtMachines(needs, actor, slug);
+	const realm = await authorizeReading(needs, actor, slug);
 	return findMachine(needs, realm, name);
 }
 
@@ -88,7 +88,7 @@ export async function listMachines(
 	slug: string,
 	page: PageRequest,
 ): Promise<{ rows: Machine[]; pagination: Pagination }> {
-	const realm = await lookAtMachines(needs, actor, slug);
+	const realm = await authorizeReading(needs, actor, slug);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `machines ${realm.id}`,
 		read: (after, limit) => needs.store.machines.list(realm.id, after ?? "", limit),
@@ -160,7 +160,7 @@ export async function listMachineTokens(
 	place: { slug: string; name: string },
 	page: PageRequest,
 ): Promise<{ rows: MachineToken[]; pagination: Pagination }> {
-	const { id } = await findMachine(needs, await lookAtMachines(needs, actor, place.slug), place.name);
+	const { id } = await findMachine(needs, await authorizeReading(needs, actor, place.slug), place.name);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `machine tokens ${id}`,
 		read: (after, limit) => needs.store.machines.tokens(id, after ?? "", limit),

@@ -22,7 +22,7 @@ export async function manageMachines(needs: AccessNeeds, actor: Actor, slug: str
 }
 
 /** Requires the right to see a realm's machines. @throws AppError not_found, forbidden, insufficient_scope. Design: §15 */
-export function lookAtMachines(needs: AccessNeeds, actor: Actor, slug: string): Promise<RealmAccess> {
+export function authorizeReading(needs: AccessNeeds, actor: Actor, slug: string): Promise<RealmAccess> {
 	return authorize(needs, actor, slug, { capability: "policy:manage", scope: "read" });
 }
 

@@ -7,11 +7,11 @@ export const ROWS_A_STEP = 100;
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 
 /** Columns of the key of the last row that was looked at. Bytes are in hexadecimal, in an array. */
-type Place = (string | number | [hex: string])[];
+type RowKeyText = (string | number | [hex: string])[];
 
 /** Reads where to go on: a table, and the key of its row before; no key at the table's beginning. @param position empty at the beginning of all */
 export function readPosition(position: string): { table: RowTable; key: RowValue[] } {
-	const [table, ...after] = JSON.parse(position || startOf(TABLES[0])) as [RowTable, ...Place];
+	const [table, ...after] = JSON.parse(position || startOf(TABLES[0])) as [RowTable, ...RowKeyText];
 	return { table, key: after.map((value) => (Array.isArray(value) ? Buffer.from(value[0], "hex") : value)) };
 }
 

@@ -113,7 +113,7 @@ function requireFuture(expires_at: string | null, now: string): void {
 async function inheritLimits(needs: TokenNeeds, actor: Actor, input: NewToken, now: string): Promise<Limits> {
 	for (const scope of input.scopes) await requireScopeOfAny(needs, actor, scope);
 	const realm_id = input.realm == null ? actor.realm_id : await memberRealm(needs, actor, input.realm);
-	const { environment, engines } = await placesOf(needs, actor, input);
+	const { environment, engines } = await inheritReach(needs, actor, input);
 	if (engines !== null && realm_id === null) {
 		throw new AppError("validation_failed", "engines needs realm: the roles belong to one realm");
 	}
@@ -127,7 +127,7 @@ async function inheritLimits(needs: TokenNeeds, actor: Actor, input: NewToken, n
 }
 
 /** Determines the environment and the roles of engines that a new token is for: the requested ones, else its maker's. */
-async function placesOf(
+async function inheritReach(
 	needs: TokenNeeds,
 	actor: Actor,
 	input: NewToken,

@@ -1,8 +1,8 @@
 import { eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import {
+	authorizeReading,
 	findMachine,
-	lookAtMachines,
 	type ManageNeeds,
 	manageMachines,
 	requireRoleOf,
@@ -29,7 +29,7 @@ const TRUST_NAME_RULE =
 	"a trust's name must be 1 to 64 lower-case letters, digits, dots, hyphens and underscores, with a letter or digit at both ends";
 
 /** A machine by its realm's slug and its name, and one of its trusts. */
-interface Place {
+interface TrustName {
 	slug: string;
 	name: string;
 	trust: string;
@@ -41,11 +41,11 @@ interface Place {
  * @throws AppError not_found, forbidden, insufficient_scope, unsupported_operation (not a session), validation_failed, invalid_ttl, conflict, limit_reached
  * Design: §15
  */
-export async function setTrust(needs: TrustNeeds, actor: Actor, place: Place, input: TrustInput): Promise<Trust> {
-	const realm = await manageMachines(needs, actor, place.slug);
-	const machine = await findMachine(needs, realm, place.name);
-	await requireRoleOf(needs, actor, place.slug, machine.role);
-	if (!isMachineName(place.trust)) throw new AppError("validation_failed", TRUST_NAME_RULE);
+export async function setTrust(needs: TrustNeeds, actor: Actor, named: TrustName, input: TrustInput): Promise<Trust> {
+	const realm = await manageMachines(needs, actor, named.slug);
+	const machine = await findMachine(needs, realm, named.name);
+	await requireRoleOf(needs, actor, named.slug, machine.role);
+	if (!isMachineName(named.trust)) throw new AppError("validation_failed", TRUST_NAME_RULE);
 	const definition = defineTrust(input);
 	const keys_host = await findKeysHost(needs, realm.id, definition);
 	const now = needs.system.now();
@@ -53,7 +53,7 @@ export async function setTrust(needs: TrustNeeds, actor: Actor, place: Place, in
 	const trust = {
 		id: needs.system.uuid(),
 		machine_id: machine.id,
-		name: place.trust,
+		name: named.trust,
 		...definition,
 		keys_host,
 		...made,
@@ -85,15 +85,19 @@ async function findKeysHost(
 }
 
 /** Reads a trust. @throws AppError not_found, forbidden, insufficient_scope. Design: §15 */
-export async function getTrust(needs: TrustNeeds, actor: Actor, place: Place): Promise<Trust> {
-	const machine = await lookAt(needs, actor, place);
-	const trust = await needs.store.trusts.byName(machine.id, place.trust);
+export async function getTrust(needs: TrustNeeds, actor: Actor, named: TrustName): Promise<Trust> {
+	const machine = await findReadable(needs, actor, named);
+	const trust = await needs.store.trusts.byName(machine.id, named.trust);
 	if (trust === undefined) throw trustNotFound();
 	return trust;
 }
 
-async function lookAt(needs: TrustNeeds, actor: Actor, { slug, name }: Omit<Place, "trust">): Promise<Machine> {
-	return findMachine(needs, await lookAtMachines(needs, actor, slug), name);
+async function findReadable(
+	needs: TrustNeeds,
+	actor: Actor,
+	{ slug, name }: Omit<TrustName, "trust">,
+): Promise<Machine> {
+	return findMachine(needs, await authorizeReading(needs, actor, slug), name);
 }
 
 const trustNotFound = () =>
@@ -103,10 +107,10 @@ const trustNotFound = () =>
 export async function listTrusts(
 	needs: TrustNeeds,
 	actor: Actor,
-	place: Omit<Place, "trust">,
+	named: Omit<TrustName, "trust">,
 	page: PageRequest,
 ): Promise<{ rows: Trust[]; pagination: Pagination }> {
-	const { id } = await lookAt(needs, actor, place);
+	const { id } = await findReadable(needs, actor, named);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `trusts ${id}`,
 		read: (after, limit) => needs.store.trusts.list(id, after ?? "", limit),
@@ -116,10 +120,10 @@ export async function listTrusts(
 }
 
 /** Removes a trust; the tokens that it gave end with it. @throws AppError not_found, forbidden, insufficient_scope, unsupported_operation. Design: §15 */
-export async function deleteTrust(needs: TrustNeeds, actor: Actor, place: Place): Promise<void> {
-	const realm = await manageMachines(needs, actor, place.slug);
-	const machine = await findMachine(needs, realm, place.name);
-	const trust = await needs.store.trusts.byName(machine.id, place.trust);
+export async function deleteTrust(needs: TrustNeeds, actor: Actor, named: TrustName): Promise<void> {
+	const realm = await manageMachines(needs, actor, named.slug);
+	const machine = await findMachine(needs, realm, named.name);
+	const trust = await needs.store.trusts.byName(machine.id, named.trust);
 	if (trust === undefined) throw trustNotFound();
 	const facts = { trust_id: trust.id, machine_id: machine.id, name: machine.name, trust: trust.name };
 	const event = eventBy(actor, needs.system.now(), "machine.trust.deleted", realm, facts);

@@ -60,7 +60,7 @@ export async function adoptDatabase(
 			throw new FatalError("the server believed this database before: --again believes it once more, as it is now");
 		}
 		refuseAlteredSchema(file);
-		const { key, found } = await lookAt(config, file, isBefore);
+		const { key, found } = await inspect(config, file, isBefore);
 		if (!(await confirm(found))) return undefined;
 		const backup = await backUpBefore({ config, system }, "adoption", (to) => takeSnapshot(file, to), again);
 		const event = {
@@ -84,7 +84,7 @@ export async function adoptDatabase(
  * @throws FatalError when a server runs, there is no database, its schema was altered, or the master key is another one
  * Design: §13
  */
-export async function lookAtDatabase(config: Config): Promise<Adoptable> {
+export async function inspectDatabase(config: Config): Promise<Adoptable> {
 	const { data_dir } = config;
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
 	const unlock = lockDataDirectory(data_dir);
@@ -92,7 +92,7 @@ export async function lookAtDatabase(config: Config): Promise<Adoptable> {
 	try {
 		if (!hasDatabase(data_dir)) throw noDatabase(data_dir);
 		refuseAlteredSchema(file);
-		return (await lookAt(config, file, isBeforeMacs(file))).found;
+		return (await inspect(config, file, isBeforeMacs(file))).found;
 	} finally {
 		unlock();
 	}
@@ -100,8 +100,8 @@ export async function lookAtDatabase(config: Config): Promise<Adoptable> {
 
 const noDatabase = (data_dir: string) => new FatalError(`${data_dir} has no database: start the server to make one`);
 
-/** Looks at a copy with today's schema, under the master key that the settings name. */
-async function lookAt(
+/** Inspects a copy with today's schema, under the master key that the settings name. */
+async function inspect(
 	config: Config,
 	file: string,
 	isBefore: boolean,

@@ -168,7 +168,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 			log("warn", "leases.distrusted", { count, message: "another program altered them: they are revoked" });
 	};
 	const look = attempt("database.look.failed", async () => {
-		await watch.lookAtRows();
+		await watch.compareRows();
 		await distrust();
 	});
 	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));

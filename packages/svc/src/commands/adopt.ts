@@ -62,9 +62,9 @@ async function adopt(context: Context<AdoptOptions>): Promise<void> {
 async function look(context: Context<AdoptOptions>): Promise<void> {
 	const { io } = context;
 	process.umask(0o077);
-	const { lookAtDatabase, readConfig } = await import("@svc/server/offline");
+	const { inspectDatabase, readConfig } = await import("@svc/server/offline");
 	const config = readConfig(io.env, io.cwd());
-	const found = await withProgress(context, "looking through the database", () => lookAtDatabase(config)).catch(
+	const found = await withProgress(context, "looking through the database", () => inspectDatabase(config)).catch(
 		explainBackup,
 	);
 	const { misfits, log, differences, strange } = found;

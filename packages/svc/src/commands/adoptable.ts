@@ -43,7 +43,7 @@ function* describeRows(rows: Adoptable["rows"]): Generator<string> {
 
 function* describeMachines({ machines, machine_tokens, trusts, invitations }: Adoptable["rows"]): Generator<string> {
 	for (const { machine, role, scopes, environment, engines, created_by } of machines) {
-		const limits = [`scopes ${scopes}`, ...placesOf(environment, engines)];
+		const limits = [`scopes ${scopes}`, ...reachOf(environment, engines)];
 		yield `machine ${machine} of ${created_by}: ${role}, ${limits.join(", ")}`;
 	}
 	for (const { name, prefix, machine, created_by, expires_at } of machine_tokens)
@@ -54,7 +54,7 @@ function* describeMachines({ machines, machine_tokens, trusts, invitations }: Ad
 		yield `invitation of ${email} by ${created_by}: ${roles} roles, until ${expires_at}`;
 }
 
-function placesOf(environment: string | null, engines: string | null): string[] {
+function reachOf(environment: string | null, engines: string | null): string[] {
 	return [
 		environment === null ? "all environments" : `environment ${environment}`,
 		...(engines === null ? [] : [`engines ${engines}`]),
@@ -66,7 +66,7 @@ function describeToken(token: Adoptable["rows"]["tokens"][number]): string {
 	const limits = [
 		`scopes ${scopes}`,
 		realm === null ? "all realms" : `realm ${realm}`,
-		...placesOf(environment, engines),
+		...reachOf(environment, engines),
 		expires_at === null ? "without an end" : `until ${expires_at}`,
 	];
 	return `API token ${name} of ${owner}: ${limits.join(", ")}`;

@@ -1,4 +1,4 @@
-import { getConfig, removeConfig, setConfig } from "../../engines/config/config.ts";
+import { type ConfigScope, getConfig, removeConfig, setConfig } from "../../engines/config/config.ts";
 import { coreFields } from "../../engines/config/fields.ts";
 import type { EngineNeeds } from "../../engines/engines.ts";
 import type { CatalogEntry } from "../../engines/host/catalog.ts";
@@ -32,29 +32,23 @@ export function enginePage(needs: EnginePageNeeds): Endpoint[] {
 	];
 }
 
-/** The engine that an address names, and the realm whose own configuration it is about. */
-interface Place {
-	type: string;
-	slug: string | undefined;
-}
+const scopeIn = ({ params: [type = ""], query }: Visit): ConfigScope => ({ type, slug: query.realm || undefined });
 
-const named = ({ params: [type = ""], query }: Visit): Place => ({ type, slug: query.realm || undefined });
-
-/** Reads the place, if it is there and the caller may change it. @throws AppError forbidden, not_found */
-async function placeOf(needs: EngineNeeds, visit: Visit): Promise<Place> {
+/** Reads the engine and the realm that an address names, if they exist and the caller may change the configuration. @throws AppError forbidden, not_found */
+async function findScope(needs: EngineNeeds, visit: Visit): Promise<ConfigScope> {
 	await requireInstanceAdmin(needs, visit.actor, "read");
-	const place = named(visit);
-	needs.runtime.entry(place.type);
-	const { slug } = place;
+	const scope = scopeIn(visit);
+	needs.runtime.entry(scope.type);
+	const { slug } = scope;
 	if (slug !== undefined && (await needs.store.realms.access(slug, "")) === undefined) throw realmNotFound();
-	return place;
+	return scope;
 }
 
-function pageOf({ type, slug }: Place): Address {
+function pageOf({ type, slug }: ConfigScope): Address {
 	return slug === undefined ? address`/console/engines/${type}` : address`/console/engines/${type}?realm=${slug}`;
 }
 
-const targetOf = ({ type, slug = "" }: Place) => `engine ${type} ${slug}`;
+const targetOf = ({ type, slug = "" }: ConfigScope) => `engine ${type} ${slug}`;
 
 /** Meaning of the fields that the server adds to each schema. */
 const ABOUT: Readonly<Record<string, string>> = {
@@ -69,7 +63,7 @@ const ABOUT: Readonly<Record<string, string>> = {
 };
 
 /** Makes the fields of an engine's form: those of its schema, and those that the server adds. */
-function fieldsOf({ descriptor, kind }: CatalogEntry, { slug }: Place): { fields: Field[]; more: Field[] } {
+function fieldsOf({ descriptor, kind }: CatalogEntry, { slug }: ConfigScope): { fields: Field[]; more: Field[] } {
 	const { properties, required } = descriptor.config_schema;
 	const own = Object.entries(properties).map(([name, one]) => schemaField(name, one, required.includes(name)));
 	const added = Object.entries(coreFields(kind))
@@ -81,15 +75,15 @@ function fieldsOf({ descriptor, kind }: CatalogEntry, { slug }: Place): { fields
 }
 
 async function engine(needs: EnginePageNeeds, visit: Visit): Promise<Page> {
-	return pageWith(needs, visit, await placeOf(needs, visit));
+	return pageWith(needs, visit, await findScope(needs, visit));
 }
 
 const ALLOWING = [command`--allow-realm shop`];
 
-async function pageWith(needs: EnginePageNeeds, visit: Visit, place: Place, refused?: Refused): Promise<Page> {
-	const { type, slug } = place;
+async function pageWith(needs: EnginePageNeeds, visit: Visit, scope: ConfigScope, refused?: Refused): Promise<Page> {
+	const { type, slug } = scope;
 	const entry = needs.runtime.entry(type);
-	const stored = entry.unavailable === undefined ? await storedAt(needs, visit, place) : undefined;
+	const stored = entry.unavailable === undefined ? await storedAt(needs, visit, scope) : undefined;
 	const isOf = slug === undefined ? "for all realms" : html`for the realm ${slug} alone`;
 	const whose = slug === undefined ? [] : [command`--realm ${slug}`];
 	return {
@@ -97,8 +91,8 @@ async function pageWith(needs: EnginePageNeeds, visit: Visit, place: Place, refu
 		title: `Engine ${type}`,
 		...(refused === undefined ? {} : { status: refused.why.status }),
 		body: html`<p>${entry.descriptor.description}</p><h2>Configuration ${isOf}</h2>${stateOf(entry, stored)}
-${entry.unavailable === undefined ? form(entry, visit, place, stored, refused) : ""}
-${stored === undefined && entry.unavailable === undefined ? "" : removing(place)}${slug === undefined ? ofOneRealm(type) : html`<p><a href="/console/engines/${type}">The configuration for all realms</a></p>`}`,
+${entry.unavailable === undefined ? form(entry, visit, scope, stored, refused) : ""}
+${stored === undefined && entry.unavailable === undefined ? "" : removing(scope)}${slug === undefined ? ofOneRealm(type) : html`<p><a href="/console/engines/${type}">The configuration for all realms</a></p>`}`,
 		commands: [
 			joined(command`svc engine show ${type}`, ...whose),
 			joined(
@@ -116,9 +110,9 @@ function frame({ actor }: Visit): Pick<Page, "above" | "tabs"> {
 }
 
 /** Reads the configuration with its status, secrets masked; undefined when there is none. */
-async function storedAt(needs: EngineNeeds, { actor }: Visit, place: Place) {
+async function storedAt(needs: EngineNeeds, { actor }: Visit, scope: ConfigScope) {
 	try {
-		return await getConfig(needs, actor, place);
+		return await getConfig(needs, actor, scope);
 	} catch (error) {
 		if (error instanceof AppError && error.code === "not_found") return undefined;
 		throw error;
@@ -137,19 +131,19 @@ function stateOf({ unavailable }: CatalogEntry, stored: { status: string } | und
 function form(
 	entry: CatalogEntry,
 	{ token, draft }: Visit,
-	place: Place,
+	scope: ConfigScope,
 	stored: Record<string, unknown> | undefined,
 	refused: Refused | undefined,
 ): Html {
-	const { fields, more } = fieldsOf(entry, place);
+	const { fields, more } = fieldsOf(entry, scope);
 	if (fields.length > MAX_FIELDS)
 		return html`<p>It has too many fields for a page: set it with <code>svc engine set</code>.</p>`;
 	const usual = Object.entries(entry.descriptor.config_schema.properties).map(([name, one]) => [name, one.default]);
 	const texts = textsOf([...fields, ...more], stored ?? Object.fromEntries(usual));
 	return settingsForm({
-		to: pageOf(place),
+		to: pageOf(scope),
 		token,
-		target: targetOf(place),
+		target: targetOf(scope),
 		fields,
 		more,
 		stored: texts,
@@ -158,7 +152,7 @@ function form(
 	});
 }
 
-function removing({ type, slug = "" }: Place): Html {
+function removing({ type, slug = "" }: ConfigScope): Html {
 	return html`<p><a href="/console/engines/${type}/remove?realm=${slug}">Remove this configuration</a></p>`;
 }
 
@@ -167,34 +161,34 @@ function ofOneRealm(type: string): Html {
 }
 
 async function store(needs: EnginePageNeeds, visit: Visit): Promise<Page | Moved> {
-	const place = await placeOf(needs, visit);
-	const to = pageOf(place);
+	const scope = await findScope(needs, visit);
+	const to = pageOf(scope);
 	const asked = await askAgain(needs, visit, to);
-	if (asked !== undefined) return keepTyped(visit, targetOf(place), asked);
-	const { fields, more } = fieldsOf(needs.runtime.entry(place.type), place);
+	if (asked !== undefined) return keepTyped(visit, targetOf(scope), asked);
+	const { fields, more } = fieldsOf(needs.runtime.entry(scope.type), scope);
 	let status = "";
-	const refused = await storeSettings(visit, targetOf(place), async (typed, is_tried) => {
+	const refused = await storeSettings(visit, targetOf(scope), async (typed, is_tried) => {
 		const given = settingsIn([...fields, ...more], typed);
-		({ status } = await setConfig(needs, visit.actor, place, given, is_tried));
+		({ status } = await setConfig(needs, visit.actor, scope, given, is_tried));
 	});
-	if (refused !== undefined) return pageWith(needs, visit, place, refused);
+	if (refused !== undefined) return pageWith(needs, visit, scope, refused);
 	return { to, message: `The configuration is stored. It takes effect immediately: ${status}` };
 }
 
 async function askToRemove(needs: EnginePageNeeds, visit: Visit): Promise<Page> {
-	const place = await placeOf(needs, visit);
-	const { type, slug } = place;
+	const scope = await findScope(needs, visit);
+	const { type, slug } = scope;
 	const what = slug === undefined ? "for all realms" : `for the realm ${slug}`;
 	return {
 		...frame(visit),
 		title: `Remove the configuration of ${type}?`,
-		body: html`<p>It is the configuration ${what}. No credential can be made with it any more; those that were made are still revoked in time.</p><form method="post" action="/console/engines/${type}/remove?realm=${slug ?? ""}">${visit.token}<p><button>Remove the configuration</button></p></form><p><a href="${pageOf(place)}">Keep it</a></p>`,
+		body: html`<p>It is the configuration ${what}. No credential can be made with it any more; those that were made are still revoked in time.</p><form method="post" action="/console/engines/${type}/remove?realm=${slug ?? ""}">${visit.token}<p><button>Remove the configuration</button></p></form><p><a href="${pageOf(scope)}">Keep it</a></p>`,
 		commands: [joined(command`svc engine remove ${type}`, ...(slug === undefined ? [] : [command`--realm ${slug}`]))],
 	};
 }
 
 async function remove(needs: EnginePageNeeds, visit: Visit): Promise<Moved> {
-	const place = await placeOf(needs, visit);
-	await removeConfig(needs, visit.actor, place);
-	return { to: pageOf(place), message: "The configuration is removed." };
+	const scope = await findScope(needs, visit);
+	await removeConfig(needs, visit.actor, scope);
+	return { to: pageOf(scope), message: "The configuration is removed." };
 }

@@ -40,38 +40,38 @@ export function machinePage(needs: MachinePageNeeds): Endpoint[] {
 }
 
 /** A machine by its realm's slug and its name. */
-interface Place {
+interface MachineName {
 	slug: string;
 	name: string;
 }
 
-const placeOf = ({ params: [slug = "", name = ""] }: Visit): Place => ({ slug, name });
+const nameIn = ({ params: [slug = "", name = ""] }: Visit): MachineName => ({ slug, name });
 
 /** Makes the address of a machine's page. */
-export function machineAddress({ slug, name }: Place): Address {
+export function machineAddress({ slug, name }: MachineName): Address {
 	return address`/console/realms/${slug}/machines/${name}`;
 }
 
-const targetOf = ({ slug, name }: Place) => `machine ${slug} ${name}`;
+const targetOf = ({ slug, name }: MachineName) => `machine ${slug} ${name}`;
 
 async function machine(needs: MachinePageNeeds, visit: Visit): Promise<Page> {
 	const { actor, token } = visit;
-	const place = placeOf(visit);
-	const { slug, name } = place;
+	const named = nameIn(visit);
+	const { slug, name } = named;
 	const may = await mayIn(needs, actor, slug);
 	const found = await getMachine(needs, actor, slug, name);
 	const page = { limit: PAGE, cursor: undefined };
-	const { rows: tokens } = await listMachineTokens(needs, actor, place, page);
-	const { rows: trusts } = await listTrusts(needs, actor, place, page);
-	const text = takeOnce(visit, needs.system, targetOf(place));
+	const { rows: tokens } = await listMachineTokens(needs, actor, named, page);
+	const { rows: trusts } = await listTrusts(needs, actor, named, page);
+	const text = takeOnce(visit, needs.system, targetOf(named));
 	const note = "The program finds it in the variable SVC_TOKEN, or in the file that SVC_TOKEN_FILE names.";
 	return {
 		...frame(slug, may),
 		title: `Machine ${name}`,
 		...(text === undefined ? {} : { refresh: ONCE_SECONDS }),
 		body: html`<p>It may: ${mayOf(found)}. ${found.description}</p>${text === undefined ? "" : onceBox("Its token", text, note)}
-<h2>Tokens</h2>${tokens.length === 0 ? html`<p>None.</p>` : tokenTable(place, tokens, token)}${making(place, token)}
-<h2>Trusts</h2><p>With a trust a program gets a token for a JWT of its platform: no token is stored there.</p>${trusts.length === 0 ? html`<p>None.</p>` : trustTable(place, trusts, token)}${adding(place)}
+<h2>Tokens</h2>${tokens.length === 0 ? html`<p>None.</p>` : tokenTable(named, tokens, token)}${making(named, token)}
+<h2>Trusts</h2><p>With a trust a program gets a token for a JWT of its platform: no token is stored there.</p>${trusts.length === 0 ? html`<p>None.</p>` : trustTable(named, trusts, token)}${adding(named)}
 <p><a href="/console/realms/${slug}/machines/${name}/delete">Delete the machine</a></p>`,
 		commands: [
 			command`svc machine token create ${name} --realm ${slug} --ttl 30d`,
@@ -85,23 +85,23 @@ function frame(slug: string, may: Parameters<typeof inRealm>[2]): Pick<Page, "ab
 	return { ...shared, above: [...(shared.above ?? []), ["Machines", address`/console/realms/${slug}/machines`]] };
 }
 
-function tokenTable(place: Place, tokens: readonly MachineToken[], token: Html): Html {
+function tokenTable(named: MachineName, tokens: readonly MachineToken[], token: Html): Html {
 	const rows = tokens.map(
 		({ id, name, prefix, trust_id, expires_at, last_used_at }) =>
-			html`<tr><th scope="row" class="key">${prefix}</th><td data-label="Name">${trust_id === null ? name : "given by a trust"}</td><td data-label="Last used">${last_used_at === null ? "never" : time(last_used_at)}</td><td data-label="Ends">${time(expires_at)}</td><td><form method="post" action="${machineAddress(place)}">${token}<input type="hidden" name="action" value="end"><input type="hidden" name="id" value="${id}"><button aria-label="End the token ${prefix}">End</button></form></td></tr>`,
+			html`<tr><th scope="row" class="key">${prefix}</th><td data-label="Name">${trust_id === null ? name : "given by a trust"}</td><td data-label="Last used">${last_used_at === null ? "never" : time(last_used_at)}</td><td data-label="Ends">${time(expires_at)}</td><td><form method="post" action="${machineAddress(named)}">${token}<input type="hidden" name="action" value="end"><input type="hidden" name="id" value="${id}"><button aria-label="End the token ${prefix}">End</button></form></td></tr>`,
 	);
 	return table("Without their values", ["Begins with", "Name", "Last used", "Ends", "End it"], rows);
 }
 
-function making(place: Place, token: Html): Html {
+function making(named: MachineName, token: Html): Html {
 	const options = DAYS.map((days) => html`<option value="${days}d">${days === 1 ? "1 day" : `${days} days`}</option>`);
-	return html`<form method="post" action="${machineAddress(place)}" class="row">${token}<input type="hidden" name="action" value="token"><p><label for="name">Name of a new token</label><input id="name" name="name" type="text" autocomplete="off"></p><p><label for="ttl">It ends after</label><select id="ttl" name="ttl">${options}</select></p><p><button>Make the token</button></p></form>`;
+	return html`<form method="post" action="${machineAddress(named)}" class="row">${token}<input type="hidden" name="action" value="token"><p><label for="name">Name of a new token</label><input id="name" name="name" type="text" autocomplete="off"></p><p><label for="ttl">It ends after</label><select id="ttl" name="ttl">${options}</select></p><p><button>Make the token</button></p></form>`;
 }
 
-function trustTable(place: Place, trusts: readonly Trust[], token: Html): Html {
+function trustTable(named: MachineName, trusts: readonly Trust[], token: Html): Html {
 	const rows = trusts.map(
 		({ name, type, issuer, trust_domain, audience, claims }) =>
-			html`<tr><th scope="row">${name}</th><td data-label="Issuer">${type}, ${issuer ?? trust_domain ?? ""}</td><td data-label="Audience">${audience}</td><td data-label="Claims" class="key">${claimsText(claims)}</td><td><form method="post" action="${machineAddress(place)}">${token}<input type="hidden" name="action" value="distrust"><input type="hidden" name="trust" value="${name}"><button aria-label="Remove the trust ${name}">Remove</button></form></td></tr>`,
+			html`<tr><th scope="row">${name}</th><td data-label="Issuer">${type}, ${issuer ?? trust_domain ?? ""}</td><td data-label="Audience">${audience}</td><td data-label="Claims" class="key">${claimsText(claims)}</td><td><form method="post" action="${machineAddress(named)}">${token}<input type="hidden" name="action" value="distrust"><input type="hidden" name="trust" value="${name}"><button aria-label="Remove the trust ${name}">Remove</button></form></td></tr>`,
 	);
 	return table(
 		"Any one of them lets in; of one, all claims must be so",
@@ -113,10 +113,10 @@ function trustTable(place: Place, trusts: readonly Trust[], token: Html): Html {
 /** Writes claims with texts in quotes: the text 1 is not the number 1. */
 function claimsText(claims: string): string {
 	const named = Object.entries(JSON.parse(claims) as Record<string, unknown>);
-	return named.map(([place, value]) => `${place}=${JSON.stringify(value)}`).join(" ");
+	return named.map(([path, value]) => `${path}=${JSON.stringify(value)}`).join(" ");
 }
 
-function adding({ slug, name }: Place): Html {
+function adding({ slug, name }: MachineName): Html {
 	const link = (type: string, label: string) =>
 		html`<li><a href="/console/realms/${slug}/machines/${name}/trust?type=${type}">${label}</a></li>`;
 	return html`<nav aria-label="New trust"><ul>${[
@@ -129,22 +129,22 @@ function adding({ slug, name }: Place): Html {
 
 async function act(needs: MachinePageNeeds, visit: Visit): Promise<Moved> {
 	const { actor, form, notes } = visit;
-	const place = placeOf(visit);
-	const to = machineAddress(place);
+	const named = nameIn(visit);
+	const to = machineAddress(named);
 	switch (fieldOf(visit, "action")) {
 		case "token": {
 			const asked = await askAgain(needs, visit, to);
 			if (asked !== undefined) return asked;
 			const input = check(CreateMachineToken, { name: form.name, ttl: form.ttl });
-			const { token } = await createMachineToken(needs, actor, place, { name: input.name ?? "", ttl: input.ttl });
-			keepOnce(notes, needs.system, targetOf(place), token);
+			const { token } = await createMachineToken(needs, actor, named, { name: input.name ?? "", ttl: input.ttl });
+			keepOnce(notes, needs.system, targetOf(named), token);
 			return { to, message: "The token is made." };
 		}
 		case "end":
-			await revokeMachineToken(needs, actor, { ...place, id: fieldOf(visit, "id") });
+			await revokeMachineToken(needs, actor, { ...named, id: fieldOf(visit, "id") });
 			return { to, message: "The token has ended." };
 		case "distrust":
-			await deleteTrust(needs, actor, { ...place, trust: fieldOf(visit, "trust") });
+			await deleteTrust(needs, actor, { ...named, trust: fieldOf(visit, "trust") });
 			return { to, message: "The trust is removed, and the tokens that it gave have ended." };
 		default:
 			throw new AppError("bad_request", "action must be token, end or distrust");
@@ -152,7 +152,7 @@ async function act(needs: MachinePageNeeds, visit: Visit): Promise<Moved> {
 }
 
 async function askToDelete(needs: MachinePageNeeds, visit: Visit): Promise<Page> {
-	const { slug, name } = placeOf(visit);
+	const { slug, name } = nameIn(visit);
 	const may = await mayIn(needs, visit.actor, slug);
 	await getMachine(needs, visit.actor, slug, name);
 	return {
@@ -164,7 +164,7 @@ async function askToDelete(needs: MachinePageNeeds, visit: Visit): Promise<Page>
 }
 
 async function remove(needs: MachinePageNeeds, visit: Visit): Promise<Moved> {
-	const { slug, name } = placeOf(visit);
+	const { slug, name } = nameIn(visit);
 	await deleteMachine(needs, visit.actor, slug, name);
 	return { to: address`/console/realms/${slug}/machines`, message: `The machine ${name} is deleted.` };
 }

@@ -82,7 +82,7 @@ export function keyEvents(db: Database) {
 		for (let newest = runs.pop(); newest !== undefined; newest = runs.pop()) {
 			const seq = newest.ahead.pop() ?? 0;
 			yield seq;
-			if (newest.ahead.length > 0 || refill(newest, seq)) runs.splice(placeOf(newest, runs), 0, newest);
+			if (newest.ahead.length > 0 || refill(newest, seq)) runs.splice(indexFor(newest, runs), 0, newest);
 		}
 	};
 }
@@ -96,8 +96,8 @@ function refill(run: Run, below: number): boolean {
 	return run.ahead.length > 0;
 }
 
-/** Finds a run's place among others that are in order of their heads. */
-function placeOf(run: Run, runs: readonly Run[]): number {
+/** Finds the index for a run among others that are in order of their heads. */
+function indexFor(run: Run, runs: readonly Run[]): number {
 	let [from, to] = [0, runs.length];
 	while (from < to) {
 		const middle = (from + to) >> 1;
