@@ -50,25 +50,13 @@ function pageOf({ type, slug }: ConfigScope): Address {
 
 const targetOf = ({ type, slug = "" }: ConfigScope) => `engine ${type} ${slug}`;
 
-/** Meaning of the fields that the server adds to each schema. */
-const ABOUT: Readonly<Record<string, string>> = {
-	allowed_realms: "Slugs of the realms that it serves. A * alone means every realm.",
-	max_connections_per_realm: "Credentials that one realm may have at once.",
-	allowed_databases: "Databases that a request may name besides the configured one.",
-	allowed_namespaces: "Namespaces that a request may name besides the configured one.",
-	role_capabilities: 'The capability that a role needs, such as {"readwrite": "realms:manage"}.',
-	exclusive: "Nobody else makes svc_… users there: the server removes those that no lease knows.",
-	ca_cert: "PEM certificate of the authority that signed the target's certificate.",
-	acl_save: "Runs ACL SAVE after each removal.",
-};
-
 /** Makes the fields of an engine's form: those of its schema, and those that the server adds. */
 function fieldsOf({ descriptor, kind }: CatalogEntry, { slug }: ConfigScope): { fields: Field[]; more: Field[] } {
 	const { properties, required } = descriptor.config_schema;
 	const own = Object.entries(properties).map(([name, one]) => schemaField(name, one, required.includes(name)));
 	const added = Object.entries(coreFields(kind))
 		.filter(([name]) => !Object.hasOwn(properties, name))
-		.map(([name, one]) => schemaField(name, { ...one, description: ABOUT[name] }, name === "allowed_realms"));
+		.map(([name, one]) => schemaField(name, one, name === "allowed_realms"));
 	const isOfAll = ({ name }: Field) => name === "allowed_realms" || name === "max_connections_per_realm";
 	const [ofAll, more] = [added.filter(isOfAll), added.filter((one) => !isOfAll(one))];
 	return { fields: slug === undefined ? [...own, ...ofAll] : own, more };

@@ -25,12 +25,24 @@ const CAPABILITIES = ROLES.admin;
 
 /** Fields that every engine's configuration may have besides its own. Design: §7.1 */
 const COMMON = {
-	allowed_databases: NAMES,
-	allowed_namespaces: NAMES,
-	role_capabilities: { type: "object", additionalProperties: { enum: CAPABILITIES } },
-	exclusive: { type: "boolean" },
-	allowed_realms: NAMES,
-	max_connections_per_realm: { type: "integer", minimum: 1, maximum: MAX_LIMIT },
+	allowed_databases: { ...NAMES, description: "Databases that a request may name besides the configured one." },
+	allowed_namespaces: { ...NAMES, description: "Namespaces that a request may name besides the configured one." },
+	role_capabilities: {
+		type: "object",
+		additionalProperties: { enum: CAPABILITIES },
+		description: 'The capability that a role needs, such as {"readwrite": "realms:manage"}.',
+	},
+	exclusive: {
+		type: "boolean",
+		description: "Nobody else makes svc_… users there: the server removes those that no lease knows.",
+	},
+	allowed_realms: { ...NAMES, description: "Slugs of the realms that it serves. A * alone means every realm." },
+	max_connections_per_realm: {
+		type: "integer",
+		minimum: 1,
+		maximum: MAX_LIMIT,
+		description: "Credentials that one realm may have at once.",
+	},
 } as const;
 
 /** Lists the fields that the core adds to an engine's config_schema. */
@@ -226,9 +238,4 @@ export function targetOf(kind: Kind, descriptor: Descriptor, fields: Fields, env
 
 function openFields(descriptor: Descriptor, fields: Fields): [name: string, value: unknown][] {
 	return Object.entries(fields).filter(([name]) => !(isSecret(descriptor, name) || Object.hasOwn(COMMON, name)));
-}
-
-/** Lists the names that a configuration allows besides its own. */
-export function allowedNames(fields: Fields, name: "allowed_databases" | "allowed_namespaces"): readonly string[] {
-	return (fields[name] as string[] | undefined) ?? [];
 }

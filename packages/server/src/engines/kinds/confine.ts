@@ -20,6 +20,11 @@ export function textParam(
 	return value;
 }
 
+/** Lists the names that a configuration allows besides its own. */
+export function allowedNames(fields: Fields, name: "allowed_databases" | "allowed_namespaces"): readonly string[] {
+	return (fields[name] as string[] | undefined) ?? [];
+}
+
 /**
  * Refuses a database or namespace that is neither the configuration's own nor listed there.
  * @throws AppError validation_failed

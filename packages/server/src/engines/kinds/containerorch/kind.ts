@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 import type { Fields } from "@svc/protocol";
-import { allowedNames } from "../../config/fields.ts";
-import { refuseOtherNames, textParam } from "../confine.ts";
+import { allowedNames, refuseOtherNames, textParam } from "../confine.ts";
 import type { Connector } from "../connector.ts";
 import { createEngineConnector } from "../engine-connector.ts";
 import type { ConnectNeeds, Environment, Kind } from "../kind.ts";

@@ -1,7 +1,6 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../../../errors.ts";
-import { allowedNames } from "../../config/fields.ts";
-import { refuseOtherNames, textParam } from "../confine.ts";
+import { allowedNames, refuseOtherNames, textParam } from "../confine.ts";
 import type { Kind } from "../kind.ts";
 
 const HOSTS = /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/;

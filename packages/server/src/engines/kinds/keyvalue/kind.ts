@@ -4,8 +4,10 @@ import type { Kind } from "../kind.ts";
 export const keyvalue: Kind = {
 	connect: async (needs) => (await import("./connector.ts")).createKeyValueConnector(needs),
 	address: ({ address }) => String(address).toLowerCase(),
-	// The authority of a private network, and whether ACL SAVE follows each removal.
-	fields: { ca_cert: { type: "string" }, acl_save: { type: "boolean" } },
+	fields: {
+		ca_cert: { type: "string", description: "PEM certificate of the authority that signed the target's certificate." },
+		acl_save: { type: "boolean", description: "Runs ACL SAVE after each removal." },
+	},
 	destination: ["address", "tls", "ca_cert"],
 	command: "kv_command",
 };
