@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { stays } from "../../../packages/server/src/testing/stays.ts";
 import { eventually } from "../../harness/engine-world.ts";
 import { useKeyValueWorld } from "./keyvalue-world.ts";
 import { LOST } from "./oracle.ts";
 
 const { options, world, steering } = useKeyValueWorld("steered");
+
+const toldOf = async (username: string) =>
+	(await world.history(username)).filter(({ type }) => type === "lease.lost").length;
 
 test(
 	"credentials that a restart of the target lost are marked once, and are revoked as others are",
@@ -21,13 +24,14 @@ test(
 			await eventually("it is marked", async () => (await world.lease(lease.id)).last_error === LOST);
 			assert.equal((await world.lease(lease.id)).state, "active");
 		}
-		await sleep(2000);
+		await steering.pass(120);
+		await stays(
+			"each is told once",
+			async () => (await Promise.all(made.map(({ username }) => toldOf(username)))).every((count) => count === 1),
+			500,
+		);
 		const [asked, deleted, ended] = made;
 		assert.ok(asked && deleted && ended);
-		for (const { username } of made) {
-			const told = (await world.history(username)).filter(({ type }) => type === "lease.lost");
-			assert.equal(told.length, 1, "it is told once");
-		}
 		const errors = world.server
 			.stderr()
 			.slice(before)

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { countEvents, eventsAfter } from "../testing/events.ts";
+import { stays } from "../testing/stays.ts";
 import { createReaper } from "./reaper.ts";
 import { type createFakeTarget, openReaper, pass } from "./testing.ts";
 
@@ -39,10 +40,10 @@ test("a lease is revoked when its time is over, and not before", async (t) => {
 });
 
 test("the loop revokes a lease by itself, within two seconds of its end", async (t) => {
-	const { add, reaper, system, stateOf } = await openReaper(t);
+	const { add, reaper, system, stateOf, restsOf } = await openReaper(t);
 	const lease = await add("active", { due_at: START + HOUR });
 	reaper.start();
-	await setTimeout(50);
+	await until(() => restsOf() > 0);
 	system.advance(HOUR);
 	let isLate = false;
 	// Timers fire in the order of their times, however busy the machine is.
@@ -55,19 +56,19 @@ test("the loop revokes a lease by itself, within two seconds of its end", async 
 });
 
 test("being woken, the loop does not wait for its next look", async (t) => {
-	const { add, reaper, stateOf } = await openReaper(t, { rest_ms: 60_000 });
+	const { add, reaper, stateOf, restsOf } = await openReaper(t, { rest_ms: 60_000 });
 	reaper.start();
-	await setTimeout(50);
+	await until(() => restsOf() > 0);
 	const lease = await add("revoking");
 	reaper.wake();
 	await until(async () => (await stateOf(lease)) === "revoked");
 });
 
 test("the loop sleeps until the next lease is due", async (t) => {
-	const { add, reaper, system, stateOf } = await openReaper(t, { rest_ms: 60_000 });
+	const { add, reaper, system, stateOf, restsOf } = await openReaper(t, { rest_ms: 60_000 });
 	const lease = await add("active", { due_at: START + 100 });
 	reaper.start();
-	await setTimeout(50);
+	await until(() => restsOf() > 0);
 	system.advance(100);
 	await until(async () => (await stateOf(lease)) === "revoked");
 });
@@ -106,8 +107,7 @@ for (const [count, at_once, widest] of [
 		const removals = () => names.map((name) => at(name).removals);
 		const sum = () => removals().reduce((all, more) => all + more, 0);
 		await until(() => sum() === at_once);
-		await setTimeout(50);
-		assert.equal(sum(), at_once);
+		await stays("no more begin", () => sum() === at_once);
 		assert.equal(Math.max(...removals()), widest);
 		for (const release of releases) release();
 		await until(() => sum() === 20 * count);
@@ -156,7 +156,7 @@ test("revoking now joins the attempt that is under way", async (t) => {
 	const lease = await add("revoking");
 	const open = hold(at("a"));
 	const asked = [reaper.revokeNow(lease), reaper.runOnce(), reaper.revokeNow(lease)];
-	await setTimeout(20);
+	await stays("one attempt is under way", () => at("a").removals <= 1);
 	open();
 	assert.deepEqual(
 		(await Promise.all(asked)).map((removal) => removal?.outcome),
@@ -244,8 +244,7 @@ test("stopping begins nothing new and waits for what is under way", async (t) =>
 	const stopping = reaper.stop().then(() => {
 		isStopped = true;
 	});
-	await setTimeout(50);
-	assert.equal(isStopped, false);
+	await stays("it waits", () => !isStopped);
 	open();
 	await stopping;
 	assert.deepEqual([await stateOf(first), await stateOf(second)], ["revoked", "revoking"]);

@@ -72,8 +72,14 @@ export async function openReaper(cleanup: Cleanup, limits: Partial<ReaperLimits>
 		return known;
 	};
 	const lags: number[] = [];
+	let rests = 0;
+	const nextDue = async () => {
+		const due_at = await store.leases.nextDue();
+		rests++;
+		return due_at;
+	};
 	const needs = {
-		store,
+		store: { ...store, leases: { ...store.leases, nextDue } },
 		system,
 		log,
 		clock,
@@ -95,7 +101,9 @@ export async function openReaper(cleanup: Cleanup, limits: Partial<ReaperLimits>
 	}
 
 	const stateOf = async ({ id }: Pick<Lease, "id">) => (await store.leases.byId(id))?.state;
-	return { ...opened, realm, clock, log, entries, at, needs, reaper, add, lags, stateOf };
+	/** Counts how often the loop went to rest. */
+	const restsOf = () => rests;
+	return { ...opened, realm, clock, log, entries, at, needs, reaper, add, lags, stateOf, restsOf };
 }
 
 /** Lets time pass in steps of a second, and runs the reaper at each. */
