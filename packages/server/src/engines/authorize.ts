@@ -2,18 +2,9 @@ import { type Fields, isObject, type Method } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { authorize, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor, Capability } from "../policy/model.ts";
-import type { RealmAccess } from "../realms/model.ts";
-import type { EngineNeeds } from "./engines.ts";
+import type { Caller, EngineNeeds } from "./engines.ts";
 import { logEngineOf } from "./events.ts";
 import type { CatalogEntry } from "./host/catalog.ts";
-import type { ReadyEngine } from "./runtime.ts";
-
-/** A member of a realm, and the engine that serves this realm. */
-export interface Caller {
-	actor: Actor;
-	realm: RealmAccess;
-	engine: ReadyEngine;
-}
 
 /**
  * Admits a member of a realm to an engine, before any check of roles.

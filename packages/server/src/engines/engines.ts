@@ -7,13 +7,13 @@ import type { Pause } from "../leases/pause.ts";
 import type { Reaper } from "../leases/reaper.ts";
 import { type AccessNeeds, type RefusalNeeds, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import type { RealmStore } from "../realms/model.ts";
+import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import type { ConfigSealer } from "./config/sealed-config.ts";
 import type { Catalog } from "./host/catalog.ts";
 import type { EngineHost } from "./host/host.ts";
 import type { EngineStore } from "./model.ts";
-import type { Runtime } from "./runtime.ts";
+import type { ReadyEngine, Runtime } from "./runtime.ts";
 
 /** Dependencies of the rules of engines. */
 export interface EngineNeeds extends AccessNeeds {
@@ -34,7 +34,14 @@ export interface EngineNeeds extends AccessNeeds {
 	calls: Pick<AccountSemaphore, "run">;
 }
 
-/** Makes the turns of engines' callers: anybody may own many realms, between which an engine divides its time. Design: §13 */
+/** A member of a realm, and the engine that serves this realm. */
+export interface Caller {
+	actor: Actor;
+	realm: RealmAccess;
+	engine: ReadyEngine;
+}
+
+/** Makes the semaphore of engines' callers: anybody may own many realms, between which an engine divides its time. Design: §13 */
 export function createEngineCalls(): AccountSemaphore {
 	return createAccountSemaphore({
 		name: "engine_calls_waiting_per_account",

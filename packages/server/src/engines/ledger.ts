@@ -3,8 +3,7 @@ import { eventBy, makerOf, noteBy } from "../audit/model.ts";
 import { AppError, LimitReached } from "../errors.ts";
 import type { NewLease } from "../leases/model.ts";
 import { realmNotFound } from "../policy/decide.ts";
-import type { Caller } from "./authorize.ts";
-import type { EngineNeeds } from "./engines.ts";
+import type { Caller, EngineNeeds } from "./engines.ts";
 import type { Draft, IssueRequest } from "./kinds/connector.ts";
 
 /** Characters kept of an error. */
