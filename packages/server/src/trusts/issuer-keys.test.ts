@@ -96,6 +96,48 @@ test("trusts that nobody can make push out no keys in use", async () => {
 	assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
 });
 
+test("an issuer's keys are remembered until a thousand others were used since", async () => {
+	const keys = create();
+	const useOthers = async (count: number) => {
+		const used = Array.from({ length: count }, (_, at) =>
+			keys.keysOf({ ...sourceOf(peer), issuer: `https://127.0.0.2/${at}` }, has("first")),
+		);
+		assert.ok((await Promise.allSettled(used)).every(({ status }) => status === "rejected"));
+	};
+	await keys.keysOf(sourceOf(peer), has("first"));
+	peer.faults = { discovery: { does: "answer", status: 503 } };
+	await useOthers(999);
+	assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
+	await useOthers(1000);
+	pass(30_001);
+	assert.match(await failureOf(keys, sourceOf(peer)), /status 503/);
+});
+
+test("trusts cannot have an issuer asked more often by spelling its authority in other ways", async () => {
+	const keys = create();
+	const { keys_host, ...source } = sourceOf(peer);
+	const spelled = [0, 1, 2].map((blanks) => ({ ...source, ca_cert: peer.ca_cert + "\n".repeat(blanks) }));
+	const [first, second, third] = spelled.map((one) => ({ ...one, keys_host }));
+	assert.ok(first && second && third);
+	for (const [at, one] of spelled.entries()) {
+		pass(30_001);
+		assert.equal(await keys.findHost(one), keys_host);
+		for (const other of spelled.filter((_, index) => index !== at))
+			await assert.rejects(keys.findHost(other), /asked a moment ago, with another authority/);
+		assert.equal(fetches(), at + 1);
+	}
+	assert.equal(await keys.findHost({ ...first, realm_id: "another realm" }), keys_host);
+	assert.equal(fetches(), 4, "another realm does not wait for it");
+	assert.equal(await keys.findHost({ ...first, realm_id: "a third one" }), keys_host);
+	assert.equal(fetches(), 4, "realms with the same authority have the same keys");
+	pass(61 * 60_000);
+	await keys.keysOf(first, has("first"));
+	for (const other of [second, third]) assert.match(await failureOf(keys, other), /not there yet/);
+	pass(30_001);
+	assert.deepEqual(kidsOf(await keys.keysOf(second, has("first"))), ["first"]);
+	assert.equal(fetches(), 6);
+});
+
 test("an empty or broken answer never replaces good keys", async () => {
 	const keys = create();
 	await keys.keysOf(sourceOf(peer), has("first"));

@@ -75,20 +75,9 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 	const remembered = new LRUCache<string, Remembered>({ max: MAX_ISSUERS });
 	// Apart, so that trusts which nobody could make push out no keys that are in use.
 	const attempts = new LRUCache<string, Remembered>({ max: MAX_ISSUERS });
-	const turns = createSemaphore(AT_ONCE, {
-		each: OF_A_REALM,
-		waiting: WAITING,
-		busy: () => new IssuerUnavailable("too many issuers are asked at the same time: try again in a moment"),
-	});
-
-	function entryOf(name: string, among = remembered): Remembered {
-		const found = among.get(name);
-		if (found !== undefined) return found;
-		const never = Number.NEGATIVE_INFINITY;
-		const entry = { keys: [], keys_host: "", fetched_at: never, asked_at: never, error: undefined, asking: undefined };
-		among.set(name, entry);
-		return entry;
-	}
+	// Of those that share a pause, the one that asked last.
+	const askers = new LRUCache<string, Remembered>({ max: 2 * MAX_ISSUERS });
+	const turns = createTurns();
 
 	async function ask(entry: Remembered, source: Omit<KeySource, "keys_host">, keys_host?: string): Promise<void> {
 		try {
@@ -108,33 +97,75 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 		}
 	}
 
-	/** Asks unless it was done a moment ago; those who come meanwhile wait for the same answer. */
-	async function refresh(entry: Remembered, source: Omit<KeySource, "keys_host">, keys_host?: string): Promise<void> {
-		if (entry.asking === undefined && now() - entry.asked_at < PAUSE_MS) return;
+	/**
+	 * Asks unless it was done a moment ago; those who come meanwhile wait for the same answer.
+	 * @returns false when it was done for another entry
+	 */
+	async function refresh(
+		entry: Remembered,
+		source: Omit<KeySource, "keys_host">,
+		keys_host?: string,
+	): Promise<boolean> {
+		const isRecent = ({ asking, asked_at }: Remembered) => asking !== undefined || now() - asked_at < PAUSE_MS;
+		if (entry.asking === undefined && isRecent(entry)) return true;
+		const pause = pauseOf(source, keys_host);
+		const last = askers.get(pause);
+		if (entry.asking === undefined && last !== undefined && isRecent(last)) return false;
+		askers.set(pause, entry);
 		releaseSlot();
 		entry.asking ??= ask(entry, source, keys_host);
 		await entry.asking;
+		return true;
 	}
 
 	return {
 		async keysOf(source, fits) {
-			const entry = entryOf(nameOf(source, source.keys_host));
+			const entry = entryIn(remembered, nameOf(source, source.keys_host));
 			const is_fresh = now() - entry.fetched_at < FRESH_MS;
 			if (!is_fresh || !fits(entry.keys)) await refresh(entry, source, source.keys_host);
 			if (now() - entry.fetched_at < KEPT_MS) return entry.keys;
 			throw entry.error ?? new IssuerUnavailable(`${KEYS} is not there yet`);
 		},
 		async findHost(source) {
-			const entry = entryOf(nameOf(source, ""), attempts);
-			await refresh(entry, source);
+			const entry = entryIn(attempts, nameOf(source, ""));
+			const isOwn = await refresh(entry, source);
+			if (!isOwn) throw new IssuerUnavailable("the issuer was asked a moment ago, with another authority");
 			if (entry.error !== undefined) throw entry.error;
 			// The trust that was just made uses it next.
 			const { keys, keys_host, fetched_at, asked_at } = entry;
-			const own = entryOf(nameOf(source, keys_host));
-			if (fetched_at > own.fetched_at) Object.assign(own, { keys, keys_host, fetched_at, asked_at, error: undefined });
+			const own = entryIn(remembered, nameOf(source, keys_host));
+			if (fetched_at > own.fetched_at) {
+				Object.assign(own, { keys, keys_host, fetched_at, asked_at, error: undefined });
+				askers.set(pauseOf(source, keys_host), own);
+			}
 			return keys_host;
 		},
 	};
+}
+
+const createTurns = () =>
+	createSemaphore(AT_ONCE, {
+		each: OF_A_REALM,
+		waiting: WAITING,
+		busy: () => new IssuerUnavailable("too many issuers are asked at the same time: try again in a moment"),
+	});
+
+/** Finds what is remembered under a name, or begins to remember. */
+function entryIn(among: LRUCache<string, Remembered>, name: string): Remembered {
+	const found = among.get(name);
+	if (found !== undefined) return found;
+	const never = Number.NEGATIVE_INFINITY;
+	const entry = { keys: [], keys_host: "", fetched_at: never, asked_at: never, error: undefined, asking: undefined };
+	among.set(name, entry);
+	return entry;
+}
+
+/**
+ * Names a pause between fetches. All who go by Node's authorities share that of an issuer. A realm's trusts with authorities of their own share one,
+ * however these are spelled; they use up nobody else's.
+ */
+function pauseOf({ issuer, ca_cert, realm_id }: Omit<KeySource, "keys_host">, keys_host = ""): string {
+	return hash("sha256", JSON.stringify([issuer, ca_cert === null ? "" : realm_id, keys_host]), "base64url");
 }
 
 function nameOf({ issuer, ca_cert }: Pick<KeySource, "issuer" | "ca_cert">, keys_host: string): string {
