@@ -164,7 +164,7 @@ async function invitations(): Promise<PreparedRequest> {
 		const email = `guest${at}${"😀".repeat(230)}@example.test`;
 		await invitation(world.api, owner, { email, bindings: numbers(10).map((role) => into(10 * at + role)) });
 	});
-	return { path: `${V1}/invitations?names=true&${page}` };
+	return { path: `${V1}/invitations?${page}` };
 }
 
 /** Sets the value as the instance admin, then asks for it. */
@@ -212,11 +212,11 @@ const FULLEST: Readonly<Record<string, Full>> = {
 	[`GET ${V1}/realms/{slug}/policy/bindings`]: () => ({
 		path: `${V1}/realms/${world.slug}/policy/bindings?names=true&${page}`,
 	}),
-	[`GET ${V1}/realms/{slug}/machines`]: () => ({ path: `${V1}/realms/${world.slug}/machines?names=true&${page}` }),
+	[`GET ${V1}/realms/{slug}/machines`]: () => ({ path: `${V1}/realms/${world.slug}/machines?${page}` }),
 	[`GET ${V1}/realms/{slug}/machines/{name}/tokens`]: () => ({
-		path: `${V1}/realms/${world.slug}/machines/${longMachine(0)}/tokens?names=true&${page}`,
+		path: `${V1}/realms/${world.slug}/machines/${longMachine(0)}/tokens?${page}`,
 	}),
-	[`GET ${V1}/realms/{slug}/machines/{name}/trusts`]: () => ({ path: `${TRUST_PATH()}?names=true&${page}` }),
+	[`GET ${V1}/realms/{slug}/machines/{name}/trusts`]: () => ({ path: `${TRUST_PATH()}?${page}` }),
 	[`PUT ${V1}/realms/{slug}/machines/{name}/trusts/{trust}`]: setTrust(0),
 	[`GET ${V1}/realms/{slug}/machines/{name}/trusts/{trust}`]: async () => ({ path: (await setTrust(0)()).path }),
 	[`GET ${V1}/auth/providers/{name}`]: () => afterSetting(setProvider),

@@ -230,7 +230,7 @@ test("a role is changed in one act with one event, and lists name the users wher
 	ok(await change(bob, "viewer", (await apiToken(client, alice, "write,delete")).token));
 	const named = ok(await client.get<{ bindings: object[] }>(`${path}?names=true`, { token: alice.token })).bindings;
 	assert.partialDeepStrictEqual(named, [
-		{ user_id: bob.id, role: "viewer", email: bob.email, granted_by_email: alice.email },
+		{ user_id: bob.id, role: "viewer", email: bob.email, granted_by_email: alice.email, granted_by_name: "alice" },
 	]);
 	const events = ok(
 		await client.get<{ events: { type: string; data: string }[] }>(

@@ -49,7 +49,7 @@ async function did(words: string): Promise<string> {
 const NAMED = [
 	...["realm list", "realm show shop", "realm list --deleted", "binding list", "machine show deploy"],
 	...["machine token list deploy", "machine trust show deploy oidc", "invitation list", "policy explain"],
-	...["secret history DB_URL --env dev"],
+	...["secret history DB_URL --env dev", "secret list --deleted --env dev"],
 ];
 for (const words of NAMED)
 	test(`svc ${words} names a person by e-mail`, async () => {

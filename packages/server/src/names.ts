@@ -13,8 +13,17 @@ export const PersonFields = { email: v.optional(v.string()), name: v.optional(v.
 /** Fields that it adds for an account, or for a machine. */
 export const NameFields = { ...PersonFields, machine: v.optional(v.string()) };
 
-/** Field that it adds beside `created_by`. */
-export const MakerFields = { created_by_email: PersonFields.email };
+/** Fields beside the id of whoever made something. */
+export const MakerFields = { created_by_email: PersonFields.email, created_by_name: PersonFields.name };
+
+/** Fields beside the id of a realm's owner. */
+export const OwnerFields = { owner_email: PersonFields.email, owner_name: PersonFields.name };
+
+/** Fields beside the id of whoever deleted something. */
+export const DeleterFields = {
+	...{ deleted_by_email: PersonFields.email, deleted_by_name: PersonFields.name },
+	deleted_by_machine: NameFields.machine,
+};
 
 /** Names of an account, or of a machine as `realm/name`. */
 export type Names = { email: string; name: string; machine?: never } | { email?: never; name?: never; machine: string };
@@ -47,17 +56,21 @@ export async function namesOf({ store }: NameNeeds, ids: Iterable<string>): Prom
 	return found;
 }
 
-/**
- * Finds who made the rows, if the request asks for names.
- * @returns what a row gets beside its `created_by`; nothing for somebody who is gone
- */
+/** Spells names as fields beside an id: `created_by_email` and its like. There are none for somebody who is gone. */
+export function beside(field: string, names: Names | undefined): Readonly<Record<string, string>> {
+	return Object.fromEntries(Object.entries(names ?? {}).map(([part, name]) => [`${field}_${part}`, name]));
+}
+
+/** Finds who made the rows. @returns what a row gets beside its `created_by` */
 export async function makersOf(
 	needs: NameNeeds,
 	rows: readonly Made[],
-	names: v.InferOutput<typeof WithNames>,
-): Promise<(row: Made) => { created_by_email?: string | undefined }> {
-	const named = await namesOf(needs, names === "true" ? rows.map(({ created_by }) => created_by) : []);
-	return ({ created_by }) => ({ created_by_email: named.get(created_by)?.email });
+): Promise<(row: Made) => Readonly<Record<string, string>>> {
+	const named = await namesOf(
+		needs,
+		rows.map(({ created_by }) => created_by),
+	);
+	return ({ created_by }) => beside("created_by", named.get(created_by));
 }
 
 interface Made {

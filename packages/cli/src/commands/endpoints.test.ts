@@ -5,6 +5,7 @@ import { run } from "../testing/terminal.ts";
 
 const ID = "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d";
 const REALM = { slug: "shop", name: "Shop", description: "", id: "i", user_id: "u", created_at: "t" };
+const DELETED = { deleted_at: "d", deleted_by: "b", deleted_by_email: "bob@a.example" };
 const TOKEN = { id: "i", prefix: "p", name: "n", scopes: "read", created_at: "t", expires_at: "soon" };
 const BINDING = {
 	user_id: "u",
@@ -69,8 +70,8 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	[
 		"realm list --deleted",
 		"GET realms?deleted=true&limit=100",
-		page("realms", [{ ...REALM, owner_email: "ada@a.example", deleted_at: "d", purge_at: "p" }]),
-		"SLUG  NAME  OWNER          DELETED  PURGED  ID\nshop  Shop  ada@a.example  d        p       i\n",
+		page("realms", [{ ...REALM, ...DELETED, owner_email: "ada@a.example", purge_at: "p" }]),
+		"SLUG  NAME  OWNER          DELETED  BY             PURGED  ID\nshop  Shop  ada@a.example  d        bob@a.example  p       i\n",
 	],
 	["realm restore shop", "POST realms/shop/restore {}", { body: REALM }, "realm shop restored\n"],
 	[
@@ -128,7 +129,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"machine show deploy --realm shop",
-		"GET realms/shop/machines/deploy?names=true",
+		"GET realms/shop/machines/deploy",
 		{ body: { ...MACHINE, created_by_email: "ada@a.example" } },
 		"name         deploy\nrealm        shop\nrole         viewer\nscopes       read\nreaches      prod\ndescription  ci\nid           i\ncreated by   ada@a.example\ncreated      t\n",
 	],
@@ -140,7 +141,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"machine token list deploy --realm shop",
-		"GET realms/shop/machines/deploy/tokens?names=true&limit=100",
+		"GET realms/shop/machines/deploy/tokens?limit=100",
 		page("tokens", [
 			{ ...TOKEN, created_by: "u", last_used_at: null },
 			{ ...TOKEN, name: "", created_by: "", last_used_at: "l" },
@@ -258,7 +259,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"invitation list",
-		"GET invitations?names=true&limit=100",
+		"GET invitations?limit=100",
 		page("invitations", [INVITATION]),
 		"EMAIL            ROLES                    EXPIRES  INVITED BY  ID\nbob@example.com  shop:member blog:viewer  e        u           i\n",
 	],

@@ -73,8 +73,7 @@ function pairs(realms: readonly string[], roles: readonly string[]): { realm: st
 	return realms.map((realm, at) => ({ realm, role: roles[at] ?? roles[0] ?? "viewer" }));
 }
 
-const listed = (client: Client): Promise<Answer[]> =>
-	Array.fromAsync(listAll(client, "invitations", "invitations", { names: "true" }));
+const listed = (client: Client): Promise<Answer[]> => Array.fromAsync(listAll(client, "invitations", "invitations"));
 
 async function listInvitations(context: Context): Promise<void> {
 	const invitations = await listed(await connect(context));

@@ -75,7 +75,7 @@ async function createToken(context: Context<CreateOptions>, machine: string): Pr
 async function listTokens(context: Context<RealmOptions>, machine: string): Promise<void> {
 	const realm = realmOf(context);
 	const at = path`realms/${realm}/machines/${machine}/tokens`;
-	const list = listAll(await connect(context), at, "tokens", { names: "true" });
+	const list = listAll(await connect(context), at, "tokens");
 	const tokens = await Array.fromAsync(list);
 	const lines = tokens.map((token) => [
 		text(token, "id"),

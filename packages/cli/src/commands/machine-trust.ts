@@ -52,9 +52,7 @@ const issuerOf = (trust: Answer) =>
 
 async function listTrusts(context: Context<RealmOptions>, machine: string): Promise<void> {
 	const realm = realmOf(context);
-	const list = listAll(await connect(context), path`realms/${realm}/machines/${machine}/trusts`, "trusts", {
-		names: "true",
-	});
+	const list = listAll(await connect(context), path`realms/${realm}/machines/${machine}/trusts`, "trusts");
 	const trusts = await Array.fromAsync(list);
 	const lines = trusts.map((trust) => [
 		text(trust, "name"),
@@ -72,7 +70,7 @@ async function listTrusts(context: Context<RealmOptions>, machine: string): Prom
 async function showTrust(context: Context<RealmOptions>, machine: string, name: string): Promise<void> {
 	const realm = realmOf(context);
 	const at = path`realms/${realm}/machines/${machine}/trusts/${name}`;
-	const trust = await send(await connect(context), { method: "GET", path: at, query: { names: "true" } });
+	const trust = await send(await connect(context), { method: "GET", path: at });
 	const keys = typeof trust.keys_host === "string" ? `fetched from ${trust.keys_host}` : "given";
 	await showFields(context, trust, [
 		["name", text(trust, "name")],

@@ -127,7 +127,7 @@ function reachOf(machine: Answer): string {
 
 async function listMachines(context: Context<RealmOptions>): Promise<void> {
 	const realm = realmOf(context);
-	const list = listAll(await connect(context), path`realms/${realm}/machines`, "machines", { names: "true" });
+	const list = listAll(await connect(context), path`realms/${realm}/machines`, "machines");
 	const machines = await Array.fromAsync(list);
 	const lines = machines.map((machine) => [
 		text(machine, "name"),
@@ -144,8 +144,7 @@ async function listMachines(context: Context<RealmOptions>): Promise<void> {
 
 async function showMachine(context: Context<RealmOptions>, name: string): Promise<void> {
 	const realm = realmOf(context);
-	const call = { method: "GET", path: path`realms/${realm}/machines/${name}`, query: { names: "true" } } as const;
-	const machine = await send(await connect(context), call);
+	const machine = await send(await connect(context), { method: "GET", path: path`realms/${realm}/machines/${name}` });
 	await showFields(context, machine, [
 		["name", text(machine, "name")],
 		["realm", realm],

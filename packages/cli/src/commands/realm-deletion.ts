@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { text } from "../client/answer.ts";
+import { emailOf, optional, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
@@ -7,7 +7,7 @@ import { addCommand, type Context, option } from "../command-line/command.ts";
 import type { Io } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
 import { confirmUnless } from "../io/prompt.ts";
-import { instants } from "../io/table.ts";
+import { ids, instants } from "../io/table.ts";
 
 interface DeleteOptions {
 	readonly yes?: boolean;
@@ -56,12 +56,13 @@ export async function listDeletedRealms(context: Context): Promise<void> {
 	const lines = realms.map((realm) => [
 		text(realm, "slug"),
 		text(realm, "name"),
-		text(realm, "owner_email"),
+		optional(realm, "owner_email") || text(realm, "user_id"),
 		text(realm, "deleted_at"),
+		emailOf(realm, "deleted_by"),
 		text(realm, "purge_at"),
 		text(realm, "id"),
 	]);
-	const titles = ["SLUG", "NAME", "OWNER", instants("DELETED"), instants("PURGED"), "ID"];
+	const titles = ["SLUG", "NAME", "OWNER", instants("DELETED"), ids("BY"), instants("PURGED"), "ID"];
 	await showTable(context, { realms }, titles, lines, "no deleted realms that you can restore");
 }
 

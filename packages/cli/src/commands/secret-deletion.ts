@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { count, text } from "../client/answer.ts";
+import { count, emailOf, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
@@ -8,7 +8,7 @@ import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } 
 import type { Io } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
 import { confirmUnless } from "../io/prompt.ts";
-import { instants } from "../io/table.ts";
+import { ids, instants } from "../io/table.ts";
 
 interface DeleteOptions extends EnvironmentOptions {
 	readonly purge?: boolean;
@@ -60,9 +60,10 @@ export async function listDeleted(
 		text(secret, "environment"),
 		String(count(secret, "version")),
 		text(secret, "deleted_at"),
+		emailOf(secret, "deleted_by"),
 		text(secret, "id"),
 	]);
-	const titles = ["KEY", "ENV", "VERSION", instants("DELETED"), "ID"];
+	const titles = ["KEY", "ENV", "VERSION", instants("DELETED"), ids("BY"), "ID"];
 	await showTable(context, { secrets }, titles, lines, "no deleted secrets here");
 }
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Instant, Uuid } from "../messages.ts";
-import { MakerFields, makersOf, type NameNeeds, WithNames } from "../names.ts";
+import { MakerFields, makersOf, type NameNeeds } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { createInvitation, deleteInvitation, type InvitationNeeds, listInvitations } from "./invitations.ts";
 import { CreateInvitation, type InvitationWithRoles } from "./model.ts";
@@ -40,7 +40,7 @@ export function invitationRoutes(needs: InvitationNeeds & NameNeeds): Route[] {
 			method: "GET",
 			path: "/api/v1/invitations",
 			summary: "The open invitations of the caller, or of everybody for the instance admin",
-			query: v.object({ ...pageQuery(), names: WithNames }),
+			query: v.object(pageQuery()),
 			status: 200,
 			answer: v.object({
 				invitations: v.array(v.object({ ...InvitationSchema.entries, ...MakerFields })),
@@ -49,7 +49,7 @@ export function invitationRoutes(needs: InvitationNeeds & NameNeeds): Route[] {
 			errors: ["invalid_limit", "invalid_cursor"],
 			async handle({ actor, query }) {
 				const { rows, pagination } = await listInvitations(needs, actor, query);
-				const maker = await makersOf(needs, rows, query.names);
+				const maker = await makersOf(needs, rows);
 				return { invitations: rows.map((row) => ({ ...shown(row), ...maker(row) })), pagination };
 			},
 		}),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, Uuid } from "../messages.ts";
-import { MakerFields, makersOf, type NameNeeds, WithNames } from "../names.ts";
+import { MakerFields, makersOf, type NameNeeds } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import {
 	createMachineToken,
@@ -92,13 +92,13 @@ function lookRoutes(needs: MachineNeeds & NameNeeds): Route[] {
 			method: "GET",
 			path: MACHINES,
 			summary: "The machine accounts of a realm",
-			query: v.object({ ...pageQuery(), names: WithNames }),
+			query: v.object(pageQuery()),
 			status: 200,
 			answer: v.object({ machines: v.array(NamedMachineSchema), pagination: PaginationSchema }),
 			errors: ["invalid_limit", "invalid_cursor"],
 			async handle({ actor, params, query }) {
 				const { rows, pagination } = await listMachines(needs, actor, params.slug, query);
-				const maker = await makersOf(needs, rows, query.names);
+				const maker = await makersOf(needs, rows);
 				return { machines: rows.map((row) => ({ ...shown(row), ...maker(row) })), pagination };
 			},
 		}),
@@ -106,13 +106,12 @@ function lookRoutes(needs: MachineNeeds & NameNeeds): Route[] {
 			method: "GET",
 			path: ONE,
 			summary: "A machine account",
-			query: v.object({ names: WithNames }),
 			status: 200,
 			answer: NamedMachineSchema,
 			errors: ["not_found"],
-			async handle({ actor, params, query }) {
+			async handle({ actor, params }) {
 				const machine = await getMachine(needs, actor, params.slug, params.name);
-				const maker = await makersOf(needs, [machine], query.names);
+				const maker = await makersOf(needs, [machine]);
 				return { ...shown(machine), ...maker(machine) };
 			},
 		}),
@@ -138,13 +137,13 @@ function tokenRoutes(needs: MachineNeeds & NameNeeds): Route[] {
 			method: "GET",
 			path: `${ONE}/tokens`,
 			summary: "The tokens of a machine account",
-			query: v.object({ ...pageQuery(), names: WithNames }),
+			query: v.object(pageQuery()),
 			status: 200,
 			answer: v.object({ tokens: v.array(NamedTokenSchema), pagination: PaginationSchema }),
 			errors: ["not_found", "invalid_limit", "invalid_cursor"],
 			async handle({ actor, params, query }) {
 				const { rows, pagination } = await listMachineTokens(needs, actor, params, query);
-				const maker = await makersOf(needs, rows, query.names);
+				const maker = await makersOf(needs, rows);
 				return { tokens: rows.map((row) => ({ ...shownToken(row), ...maker(row) })), pagination };
 			},
 		}),

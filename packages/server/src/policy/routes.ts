@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, RequiredText, Uuid } from "../messages.ts";
-import { type NameNeeds, namesOf, PersonFields, WithNames } from "../names.ts";
+import { beside, type NameNeeds, namesOf, PersonFields, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExplainNeeds, explainAccess } from "./explain.ts";
 import { CapabilityName, ChangeBinding, CreateBinding } from "./model.ts";
@@ -21,6 +21,8 @@ const BindingSchema = v.object({
 	granted_by: v.string(),
 	created_at: Instant,
 });
+
+const GranterFields = { granted_by_email: PersonFields.email, granted_by_name: PersonFields.name };
 
 const VerdictSchema = v.object({
 	capability: v.string(),
@@ -88,7 +90,7 @@ function listRoute(needs: PolicyNeeds): Route {
 		query: v.object({ ...pageQuery(), names: WithNames }),
 		status: 200,
 		answer: v.object({
-			bindings: v.array(v.object({ ...BindingSchema.entries, ...PersonFields, granted_by_email: PersonFields.email })),
+			bindings: v.array(v.object({ ...BindingSchema.entries, ...PersonFields, ...GranterFields })),
 			pagination: PaginationSchema,
 		}),
 		errors: ["not_found", "invalid_limit", "invalid_cursor"],
@@ -99,7 +101,7 @@ function listRoute(needs: PolicyNeeds): Route {
 			const bindings = rows.map(({ user_id, role, granted_by, created_at }) => ({
 				...{ user_id, role, granted_by, created_at },
 				...names.get(user_id),
-				granted_by_email: names.get(granted_by)?.email,
+				...beside("granted_by", names.get(granted_by)),
 			}));
 			return { bindings, pagination };
 		},

@@ -1,6 +1,6 @@
 import { eventBy, systemEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
-import { namesOf } from "../names.ts";
+import { beside, namesOf } from "../names.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin, requireScope, requireUnrestricted } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
@@ -11,8 +11,6 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A deleted realm in a list. */
 interface ListedDeletion extends Omit<DeletedRealm, "description"> {
-	/** E-mail of the owner. */
-	owner_email: string;
 	/** Time after which nobody can restore it, ISO 8601 UTC. */
 	purge_at: string;
 }
@@ -45,10 +43,14 @@ export async function listDeletedRealms(
 		position: (realm) => realm.id,
 		count: () => needs.store.realms.countDeleted(which),
 	});
-	const names = await namesOf(needs, new Set(rows.map(({ user_id }) => user_id)));
+	const names = await namesOf(
+		needs,
+		rows.flatMap(({ user_id, deleted_by }) => [user_id, deleted_by]),
+	);
 	const listed = rows.map(({ description: _, ...realm }) => ({
 		...realm,
-		owner_email: names.get(realm.user_id)?.email ?? "",
+		...beside("owner", names.get(realm.user_id)),
+		...beside("deleted_by", names.get(realm.deleted_by)),
 		purge_at: new Date(Date.parse(realm.deleted_at) + PURGE_AFTER_DAYS * DAY_MS).toISOString(),
 	}));
 	return { rows: listed, pagination };

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Deleted, Instant, Uuid } from "../messages.ts";
-import { namesOf, PersonFields, WithNames } from "../names.ts";
+import { beside, DeleterFields, namesOf, OwnerFields, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { changeRealm } from "./change.ts";
 import { listDeletedRealms, restoreRealm } from "./deletion.ts";
@@ -17,12 +17,13 @@ const RealmSchema = v.object({
 	created_at: Instant,
 });
 
-/** A realm of the list: owner and e-mail with `?names=true` or when it is deleted, the last three fields when it is deleted. */
+/** A realm of the list: the owner with `?names=true` or when it is deleted, and the fields after that when it is deleted. */
 const ListedSchema = v.object({
 	...v.pick(RealmSchema, ["id", "slug", "name", "created_at"]).entries,
 	user_id: v.optional(Uuid),
-	owner_email: PersonFields.email,
+	...OwnerFields,
 	deleted_by: v.optional(v.string()),
+	...DeleterFields,
 	deleted_at: v.optional(Instant),
 	purge_at: v.optional(Instant),
 });
@@ -51,12 +52,12 @@ function living(needs: RealmNeeds): Route[] {
 			forMachines: true,
 			query: v.object({ names: WithNames }),
 			status: 200,
-			answer: v.object({ ...RealmSchema.entries, owner_email: PersonFields.email }),
+			answer: v.object({ ...RealmSchema.entries, ...OwnerFields }),
 			errors: ["not_found"],
 			async handle({ actor, params, query }) {
 				const realm = await getRealm(needs, actor, params.slug);
 				const names = await namesOf(needs, query.names === "true" ? [realm.user_id] : []);
-				return { ...realm, owner_email: names.get(realm.user_id)?.email };
+				return { ...realm, ...beside("owner", names.get(realm.user_id)) };
 			},
 		}),
 		route({
@@ -92,7 +93,7 @@ function listRoute(needs: RealmNeeds): Route {
 			const names = await namesOf(needs, isNamed ? rows.map(({ user_id }) => user_id) : []);
 			const realms = rows.map(({ id, slug, name, created_at, user_id }) => ({
 				...{ id, slug, name, created_at },
-				...(isNamed && { user_id, owner_email: names.get(user_id)?.email }),
+				...(isNamed && { user_id, ...beside("owner", names.get(user_id)) }),
 			}));
 			return { realms, pagination };
 		},

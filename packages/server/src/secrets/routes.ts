@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Count, Deleted, Environment, errorMessage, Instant, Uuid } from "../messages.ts";
-import { NameFields, type NameNeeds, namesOf, WithNames } from "../names.ts";
+import { beside, DeleterFields, NameFields, type NameNeeds, namesOf, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { jsonObject, streamItems } from "../streamed.ts";
 import { deleteSecret, listDeletedSecrets, purgeSecret, restoreSecret } from "./deletion.ts";
@@ -37,13 +37,14 @@ const ValueSchema = v.object({
 	updated_at: Instant,
 });
 
-/** A secret of the list; `expires_at` stands in place of the value, and the last three fields are those of a deleted one. */
+/** A secret of the list; `expires_at` stands in place of the value, and the fields after that are those of a deleted one. */
 const ListedSchema = v.object({
 	...ValueSchema.entries,
 	value: v.optional(v.string()),
 	expires_at: v.optional(v.nullable(Instant)),
 	id: v.optional(Uuid),
 	deleted_by: v.optional(v.string()),
+	...DeleterFields,
 	deleted_at: v.optional(Instant),
 });
 
@@ -132,7 +133,7 @@ function writing(needs: SecretNeeds): Route[] {
 	];
 }
 
-function reading(needs: BulkNeeds): Route[] {
+function reading(needs: BulkNeeds & NameNeeds): Route[] {
 	return [
 		route({
 			method: "GET",
@@ -146,7 +147,7 @@ function reading(needs: BulkNeeds): Route[] {
 			async handle({ actor, params, query }) {
 				if (query.deleted === "true") {
 					const { rows, pagination } = await listDeletedSecrets(needs, actor, params.slug, query.env, query);
-					return { secrets: rows.map((row) => ({ ...row, updated_at: row.deleted_at })), pagination };
+					return { secrets: await named(needs, rows), pagination };
 				}
 				const wanted = { asked: query.env, withValues: query.values === "true" };
 				const { groups, pagination } = await listSecrets(needs, actor, params.slug, wanted, query);
@@ -173,6 +174,19 @@ function reading(needs: BulkNeeds): Route[] {
 			},
 		}),
 	];
+}
+
+/** Says who deleted each secret. */
+async function named(needs: NameNeeds, rows: Awaited<ReturnType<typeof listDeletedSecrets>>["rows"]) {
+	const names = await namesOf(
+		needs,
+		rows.map(({ deleted_by }) => deleted_by),
+	);
+	return rows.map((row) => ({
+		...row,
+		...beside("deleted_by", names.get(row.deleted_by)),
+		updated_at: row.deleted_at,
+	}));
 }
 
 const VersionSchema = v.object({

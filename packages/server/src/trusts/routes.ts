@@ -2,7 +2,7 @@ import { formatDuration } from "@svc/protocol";
 import * as v from "valibot";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { Instant, Uuid } from "../messages.ts";
-import { MakerFields, makersOf, type NameNeeds, WithNames } from "../names.ts";
+import { MakerFields, makersOf, type NameNeeds } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExchangeNeeds, exchangeJwt } from "./exchange.ts";
 import { ExchangeJwt, SetTrust, type Trust } from "./model.ts";
@@ -93,7 +93,7 @@ function readingRoutes(needs: TrustNeeds & NameNeeds): Route[] {
 			method: "GET",
 			path: TRUSTS,
 			summary: "The trusts of a machine account",
-			query: v.object({ ...pageQuery(), names: WithNames }),
+			query: v.object(pageQuery()),
 			status: 200,
 			answer: v.object({
 				trusts: v.array(v.object({ ...ListedSchema.entries, ...MakerFields })),
@@ -102,7 +102,7 @@ function readingRoutes(needs: TrustNeeds & NameNeeds): Route[] {
 			errors: ["not_found", "invalid_limit", "invalid_cursor"],
 			async handle({ actor, params, query }) {
 				const { rows, pagination } = await listTrusts(needs, actor, params, query);
-				const maker = await makersOf(needs, rows, query.names);
+				const maker = await makersOf(needs, rows);
 				return { trusts: rows.map((row) => ({ ...listed(row), ...maker(row) })), pagination };
 			},
 		}),
@@ -110,13 +110,12 @@ function readingRoutes(needs: TrustNeeds & NameNeeds): Route[] {
 			method: "GET",
 			path: ONE,
 			summary: "A trust of a machine account",
-			query: v.object({ names: WithNames }),
 			status: 200,
 			answer: v.object({ ...TrustSchema.entries, ...MakerFields }),
 			errors: ["not_found"],
-			async handle({ actor, params, query }) {
+			async handle({ actor, params }) {
 				const trust = await getTrust(needs, actor, params);
-				const maker = await makersOf(needs, [trust], query.names);
+				const maker = await makersOf(needs, [trust]);
 				return { ...shown(trust), ...maker(trust) };
 			},
 		}),
