@@ -17,7 +17,8 @@ let world: World;
 let issuer: Issuer;
 
 before(async () => {
-	server = await startServer({ env: { SVC_TRUSTS_PRIVATE_ISSUERS: "127.0.0.1" } });
+	const env = { SVC_TRUSTS_PRIVATE_ISSUERS: "127.0.0.1", SVC_TRUSTED_PROXIES: "127.0.0.1" };
+	server = await startServer({ env });
 	world = await createWorld(api(server));
 	issuer = await startIssuer();
 });
@@ -49,6 +50,9 @@ const claims = (more: Json = {}) => ({
 	...more,
 });
 
+/** The id in a JWT. */
+const idOf = (jwt: string): string => JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString()).jti;
+
 interface Given {
 	readonly token: string;
 	readonly expires_at: string;
@@ -60,7 +64,8 @@ async function deployment(owner: Person = world.people.owner, slug = world.slug)
 	const path = `/realms/${slug}/machines/${name}/trusts`;
 	const set = (body: object, trust = "ci", token = owner.token) =>
 		world.api.put<Trust>(`${path}/${trust}`, body, { token });
-	const exchange = (jwt: string) => world.api.post<Given>("/auth/jwt", { realm: slug, machine: name, jwt });
+	const exchange = (jwt: string, ip = "127.0.0.1") =>
+		world.api.post<Given>("/auth/jwt", { realm: slug, machine: name, jwt }, { headers: { "x-forwarded-for": ip } });
 	return { id, name, slug, path, set, exchange };
 }
 
@@ -84,6 +89,7 @@ test("a GitHub job exchanges its JWT once for a token of the machine, with an ev
 	const { data } = made ?? assert.fail("no event");
 	assert.equal(made?.actor, id);
 	assert.deepEqual([data.machine, data.trust, data.trust_id], [`${slug}/${name}`, "ci", trust.id]);
+	assert.deepEqual([data.jti, data.ip], [idOf(jwt), "127.0.0.1"]);
 	const again = await exchange(jwt);
 	refused(again, 401, "invalid_credentials");
 	const denied = await newest(client, people.owner, "auth.login.failed");
@@ -117,6 +123,35 @@ test("a GitLab job may exchange its JWT again; no token outlives the JWT", async
 	}
 	const ended = issuer.mint({ ...gitlabClaims(issuer.issuer, AUDIENCE, now_s()), exp: now_s() - 5 });
 	refused(await exchange(ended), 401, "invalid_credentials");
+});
+
+test("a JWT that may be used again and comes from a second source is an event of its own, with its id and the first address", async () => {
+	const { people, api: client } = world;
+	const { id, name, slug, set, exchange } = await deployment();
+	ok(await set(github({ type: "gitlab", claims: GITLAB })));
+	const jwt = issuer.mint(gitlabClaims(issuer.issuer, AUDIENCE, now_s()));
+	for (const ip of ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.2"]) ok(await exchange(jwt, ip));
+	ok(await exchange(issuer.mint(gitlabClaims(issuer.issuer, AUDIENCE, now_s())), "192.0.2.2"));
+	const seen = await events(client, people.owner, `type=machine.jwt.second_source&actor=${id}`);
+	const facts = { machine: `${slug}/${name}`, trust: "ci", jti: idOf(jwt), first_ip: "192.0.2.1", ip: "192.0.2.2" };
+	assert.partialDeepStrictEqual(
+		seen.map(({ realm, data }) => ({ realm, data })),
+		[{ realm: slug, data: facts }],
+	);
+	const made = await events(client, people.owner, `type=machine.token.created&actor=${id}`);
+	assert.deepEqual(
+		made.map(({ data }) => data.first_ip),
+		[undefined, undefined, "192.0.2.1", undefined, undefined],
+	);
+});
+
+test("an id of a JWT is in the log without what is no printable character", async () => {
+	const { people, api: client } = world;
+	const { set, exchange } = await deployment();
+	ok(await set(given()));
+	ok(await exchange(signJwt(key, claims({ jti: "a\u001b[2J\u202eb c\u0000" }))));
+	const made = await newest(client, people.owner, "machine.token.created");
+	assert.equal(made?.data.jti, "a\ufffd[2J\ufffdb\ufffdc\ufffd");
 });
 
 test("given keys are not fetched, and a trust domain accepts its own names only", async () => {

@@ -50,6 +50,7 @@ export const EVENT_TYPES: readonly string[] = [
 	"machine.token.revoked",
 	"machine.trust.set",
 	"machine.trust.deleted",
+	"machine.jwt.second_source",
 	"access.denied",
 	"access.revoked",
 	"audit.verified",

@@ -56,6 +56,7 @@ export const EVENT_TYPES = [
 	"machine.token.revoked",
 	"machine.trust.set",
 	"machine.trust.deleted",
+	"machine.jwt.second_source",
 	"access.denied",
 	"access.revoked",
 	"audit.verified",
@@ -240,9 +241,7 @@ export function eventBy(
 	realm: RealmRef | undefined,
 	data: EventData,
 ): AuditEvent {
-	const event = noteBy(actor, now, type, realm, data);
-	event.maker = makerOf(actor);
-	return event;
+	return Object.assign(noteBy(actor, now, type, realm, data), { maker: makerOf(actor) });
 }
 
 /** Names the maker of a change. */

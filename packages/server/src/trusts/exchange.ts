@@ -14,6 +14,7 @@ import { type Jwt, readJwt } from "./jwt.ts";
 import { findKey, type IssuerKey, keysFor, readKeys } from "./key-set.ts";
 import { MAX_TRUSTS, type Trust, type TrustStore, type UsedJwt } from "./model.ts";
 import { JwtRefusal } from "./refusal.ts";
+import type { Sightings } from "./sightings.ts";
 import { checkClaims, type Expectation, isFrom, markOf, verifySignature } from "./verify.ts";
 
 /** Dependencies of the exchange. */
@@ -26,6 +27,7 @@ export interface ExchangeNeeds {
 	};
 	system: System;
 	issuer_keys: Pick<IssuerKeys, "keysOf">;
+	sightings: Sightings;
 	throttle: Pick<Throttle, "checkRefusals" | "refused" | "repeated">;
 	log: Log;
 }
@@ -140,14 +142,8 @@ async function giveToken(
 		last_used_at: null,
 	};
 	const { id: token_made, expires_at } = row;
-	const facts = {
-		token_made,
-		machine_id: machine.id,
-		name: machine.name,
-		trust_id: trust.id,
-		trust: trust.name,
-		expires_at,
-	};
+	const about = { trust_id: trust.id, trust: trust.name, ...(await noteSource(needs, visitor, jwt, trust, found)) };
+	const facts = { token_made, machine_id: machine.id, name: machine.name, ...about, expires_at };
 	const event = eventOf(visitor, now, "machine.token.created", found, facts);
 	const used = trust.single_use ? useOf(jwt, trust, realm.id, exp) : undefined;
 	const outcome = await needs.store.trusts.give({ token: row, used }, event);
@@ -155,6 +151,32 @@ async function giveToken(
 	if (outcome === "limit_reached") throw new JwtRefusal("limit");
 	if (outcome === "gone") throw new JwtRefusal("machine");
 	return { token, expires_at };
+}
+
+/**
+ * Notes from where a verified JWT comes. Where it may be used again, each source after the first is an event of its own, whatever becomes of the sign-in.
+ * @returns the id of the JWT, and the address from which it came first if this source is a new one
+ */
+async function noteSource(
+	{ store, system, sightings }: ExchangeNeeds,
+	visitor: Visitor,
+	jwt: Jwt,
+	trust: Trust,
+	found: Found,
+): Promise<{ jti: string | undefined; first_ip: string | undefined }> {
+	const jti = idOf(jwt);
+	if (trust.single_use) return { jti, first_ip: undefined };
+	// Of another realm, nobody learns an address.
+	const first_ip = sightings.see(markOf(jwt, `${found.realm?.id}\0${trust.issuer ?? trust.trust_domain}`), visitor.ip);
+	const facts = { trust_id: trust.id, trust: trust.name, jti, first_ip };
+	if (first_ip !== undefined)
+		await store.audit.append(eventOf(visitor, system.now(), "machine.jwt.second_source", found, facts));
+	return { jti, first_ip };
+}
+
+/** Returns the id that the issuer gave a JWT, with its printable characters: the rest is for no log and no terminal. */
+function idOf({ claims: { jti } }: Jwt): string | undefined {
+	return typeof jti === "string" ? jti.replace(/[^\x21-\x7e]/g, "\ufffd") : undefined;
 }
 
 async function findMachine(

@@ -58,6 +58,7 @@ import type { System } from "../system.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
 import { trustRoutes } from "../trusts/routes.ts";
+import { createSightings } from "../trusts/sightings.ts";
 import type { wireBackups } from "./backups.ts";
 import { wireDoctor } from "./doctor.ts";
 import type { Engines } from "./engines.ts";
@@ -122,7 +123,7 @@ export function wireApp(parts: AppParts) {
 		...ssoRoutes({ ...needs, ...signing, ...sso, address }),
 		...tokenRoutes(needs),
 		...machineRoutes(needs),
-		...trustRoutes({ ...needs, ...signing, log, issuer_keys }),
+		...trustRoutes({ ...needs, ...signing, log, issuer_keys, sightings: createSightings() }),
 		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
 		...secretRoutes({ ...secrets, promotions }),
 		...policyRoutes(needs),

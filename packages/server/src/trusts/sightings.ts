@@ -1,0 +1,39 @@
+import { LRUCache } from "lru-cache";
+import { sourceGroup } from "../source.ts";
+
+/** JWTs that are remembered, and sources of one. Design: §15 */
+const [MAX_JWTS, MAX_SOURCES] = [10_000, 16];
+
+interface Sighting {
+	first_ip: string;
+	sources: Set<string>;
+}
+
+/** The sources of JWTs that may be used more than once. They are in memory: a restart forgets them. */
+export interface Sightings {
+	/**
+	 * Notes that a JWT came from an address.
+	 * @returns the address from which it came first, when it comes from this source for the first time and came from another one before
+	 */
+	see(mark: Buffer, ip: string): string | undefined;
+}
+
+/** Makes the memory of sources. */
+export function createSightings(): Sightings {
+	const seen = new LRUCache<string, Sighting>({ max: MAX_JWTS });
+	return {
+		see(mark, ip) {
+			const name = mark.toString("base64url");
+			const source = sourceGroup(ip);
+			const sighting = seen.get(name);
+			if (sighting === undefined) {
+				seen.set(name, { first_ip: ip, sources: new Set([source]) });
+				return undefined;
+			}
+			const { first_ip, sources } = sighting;
+			if (sources.has(source) || sources.size >= MAX_SOURCES) return undefined;
+			sources.add(source);
+			return first_ip;
+		},
+	};
+}
