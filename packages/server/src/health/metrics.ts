@@ -38,6 +38,10 @@ export interface MetricsNeeds {
 		/** Tells when the newest was made, in Unix milliseconds; undefined when there is none. */
 		newestAt(): number | undefined;
 	};
+	issuer_keys: {
+		/** Counts the issuers of JWTs that give no keys, and whose earlier ones are used. */
+		stale(): number;
+	};
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -129,6 +133,21 @@ function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 		},
 	});
 	addExpiry(needs, registers);
+	addTrusts(needs, registers);
+}
+
+function addTrusts(
+	{ issuer_keys }: Pick<MetricsNeeds, "issuer_keys">,
+	registers: InstanceType<typeof Registry>[],
+): void {
+	new Gauge({
+		name: "svc_trust_keys_stale",
+		help: "Issuers of JWTs that gave no keys when they were asked last, and whose earlier keys are used, for an hour at most",
+		registers,
+		collect() {
+			this.set(issuer_keys.stale());
+		},
+	});
 }
 
 /** Tells the newest backup's age in seconds. An unreadable folder must not break the other series. */

@@ -71,16 +71,20 @@ test("rows 53, 54 and 56: a new key is found by one fetch after the pause, unkno
 test("row 55: keys are used for an hour while the issuer is away, and no longer", async () => {
 	const keys = create();
 	await keys.keysOf(sourceOf(peer), has("first"));
+	assert.equal(keys.stale(), 0);
 	peer.faults = { discovery: { does: "answer", status: 503 } };
 	pass(11 * 60_000);
 	for (let count = 0; count < 20; count++)
 		assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
 	assert.equal(fetches(), 2, "a failure has its pause, too");
+	assert.equal(keys.stale(), 1);
 	pass(50 * 60_000);
 	assert.match(await failureOf(keys, sourceOf(peer)), /status 503/);
+	assert.equal(keys.stale(), 0, "they are not used any more");
 	peer.faults = {};
 	pass(30_001);
 	assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
+	assert.equal(keys.stale(), 0);
 });
 
 test("trusts that nobody can make push out no keys in use", async () => {

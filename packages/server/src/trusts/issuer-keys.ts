@@ -53,6 +53,8 @@ export interface IssuerKeys {
 	keysOf(source: KeySource, fits: (keys: readonly IssuerKey[]) => boolean): Promise<readonly IssuerKey[]>;
 	/** Asks an issuer for the host of its keys, and whether it has any. @throws IssuerUnavailable */
 	findHost(source: Omit<KeySource, "keys_host">): Promise<string>;
+	/** Counts the issuers that gave no keys when they were asked last, and whose earlier ones are used. */
+	stale(): number;
 }
 
 /** State that is remembered of an issuer, with times in milliseconds of a monotonic clock. */
@@ -139,6 +141,10 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 				askers.set(pauseOf(source, keys_host), own);
 			}
 			return keys_host;
+		},
+		stale() {
+			const isUsed = ({ error, fetched_at }: Remembered) => error !== undefined && now() - fetched_at < KEPT_MS;
+			return [...remembered.values()].filter(isUsed).length;
 		},
 	};
 }

@@ -101,11 +101,11 @@ export function wireApp(parts: AppParts) {
 	const { second_factor } = config;
 	const noted = createCache<string, number>(MAX_NOTED);
 	const identify = createIdentify({ ...signing, store, system, second_factor, noted });
-	const metrics = createMetrics(parts);
+	const issuer_keys = createIssuerKeys(config.trusts);
+	const metrics = createMetrics({ ...parts, issuer_keys });
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines) };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [promotions, whole_reads, calls] = [createPromotions(), createWholeReads(), createEngineCalls()];
-	const issuer_keys = createIssuerKeys(config.trusts);
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
 	for (const limit of [lowDiskLimit(store), promotions.limit, whole_reads.limit, calls.limit, ...ofRows, ...ofLeases])
 		limits.add(limit);
