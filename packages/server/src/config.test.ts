@@ -92,6 +92,21 @@ test("variables of the client, of engines, of tests and of others are left alone
 	});
 });
 
+test("what Kubernetes sets for a Service named svc-… is left alone, and only that", async (t) => {
+	const folder = await makeFolder(t);
+	const names = ["SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTPS", "PORT", "PORT_8443_TCP", "PORT_8443_TCP_ADDR"];
+	const setFor = (service: string) => Object.fromEntries(names.map((name) => [`${service}_${name}`, "x"]));
+	const env = { ...setFor("SVC_TOKEN"), ...setFor("SVC_REALM_2"), ...setFor("SVC_ORCH"), ...setFor("SVC") };
+	assert.deepEqual(readConfig(env, folder), readConfig({}, folder));
+	const { SVC_TOKEN_SERVICE_HOST: _, ...without } = setFor("SVC_TOKEN");
+	assert.throws(() => readConfig(without, folder), saying(/^SVC_TOKEN_SERVICE_PORT is not a setting/));
+	assert.throws(() => readConfig({ ...env, SVC_TOKEN_PORTS: "x" }, folder), saying(/^SVC_TOKEN_PORTS is not/));
+	assert.throws(() => readConfig({ ...env, SVC_SERVIC_HOST: "x" }, folder), saying(/^SVC_SERVIC_HOST is not/));
+	for (const { name } of SETTINGS) assert.doesNotMatch(name, /service|port/, "it would be taken for such a variable");
+	const real = { SVC_LISTEN: "127.0.0.1:1", SVC_LISTEN_SERVICE_HOST: "x", SVC_LISTEN_PORT: "x" };
+	assert.equal(readConfig(real, folder).listen.port, 1);
+});
+
 test("the file that SVC_CONFIG names is read instead, and must be there", async (t) => {
 	const folder = await folderWith(t, 'listen = "127.0.0.1:1"');
 	writeFileSync(join(folder, "other.toml"), 'listen = "127.0.0.1:2"');

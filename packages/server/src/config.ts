@@ -113,17 +113,20 @@ export interface Config {
 	engine_environment: Readonly<Record<string, string>>;
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Variables of the command line client, of tests, and of Kubernetes for a Service named svc: they share the prefix but are not the server's. */
 const FOREIGN =
 	/^SVC_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|MACHINE|JWT_FILE|ID_TOKEN|AUDIENCE|REALM|ENV|CACERT|FINGERPRINT|TEST_.*|PORT|PORT_.*|SERVICE_.*)$/;
 
 /**
  * Reads the settings: the environment overrides `svc.toml`, which overrides the defaults.
- * @param env the process's environment, which nothing else in the server sees
+ * @param all the process's environment, which nothing else in the server sees
  * @param cwd base folder of relative paths
  * @throws FatalError naming the setting that is unknown or wrong and what it must be
  */
-export function readConfig(env: Record<string, string | undefined>, cwd: string): Config {
+export function readConfig(all: Environment, cwd: string): Config {
+	const env = withoutServices(all);
 	const given: Given = { ...readFile(env.SVC_CONFIG, cwd), ...readEnvironment(env) };
 	const path = (text: string) => resolve(cwd, text);
 	const data_dir = path(given.data_dir ?? "data");
@@ -163,7 +166,18 @@ export function readConfig(env: Record<string, string | undefined>, cwd: string)
 	return Object.freeze(config);
 }
 
-function readEngineEnvironment(env: Record<string, string | undefined>): Record<string, string> {
+/**
+ * Leaves out what Kubernetes sets in each pod for a Service named `svc-…`: where `X_SERVICE_HOST` is there, all of `X_SERVICE_…` and `X_PORT…`. No
+ * setting has such a name. Design: §15
+ */
+function withoutServices(env: Environment): Environment {
+	const services = Object.keys(env).flatMap((name) => /^(SVC_.+)_SERVICE_HOST$/.exec(name)?.[1] ?? []);
+	const starts = services.flatMap((service) => [`${service}_SERVICE_`, `${service}_PORT_`]);
+	const isOfService = (name: string) => starts.some((start) => `${name}_`.startsWith(start));
+	return Object.fromEntries(Object.entries(env).filter(([name]) => !isOfService(name)));
+}
+
+function readEngineEnvironment(env: Environment): Record<string, string> {
 	const entries = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
 	return Object.freeze(Object.fromEntries(entries.filter(([name]) => isForEngines(name))));
 }
@@ -226,7 +240,7 @@ function readFile(named: string | undefined, cwd: string): Given {
 /** Variables that have no counterpart in the file. */
 const VARIABLES_ONLY = new Set(["SVC_MASTER_KEY", "SVC_BOOT_ID"]);
 
-function readEnvironment(env: Record<string, string | undefined>): Given {
+function readEnvironment(env: Environment): Given {
 	const variables = new Map(Object.keys(SETTINGS).map((name) => [`SVC_${name.replace(".", "_").toUpperCase()}`, name]));
 	const flat: Record<string, unknown> = {};
 	for (const [variable, value] of Object.entries(env)) {
