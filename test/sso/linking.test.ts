@@ -123,7 +123,7 @@ test("the owner sees who is linked and removes it, with the password", async () 
 	assert.deepEqual([event?.actor, event?.data.identity_id, event?.data.provider], [owner.id, id, corp]);
 });
 
-test("without a password it takes a sign-in of just now, and the identity that made the account is not revoked", async () => {
+test("without a password it takes a sign-in of just now, the identity that made the account is not revoked, and there is no code to reset", async () => {
 	const [corp, second] = [await directory(), await directory({ auto_provision: false })];
 	const { token, user } = ok(await signIn(corp));
 	const [first] = await linkedWith(token);
@@ -137,6 +137,9 @@ test("without a password it takes a sign-in of just now, and the identity that m
 	assert.equal(await revoke(user.id), 1);
 	assert.notEqual((await signIn(second)).status, 200);
 	assert.equal(ok(await signIn(corp)).user.id, user.id);
+	const code = await client.post(`/users/${user.id}/reset`, undefined, { token: root.token });
+	refused(code, 409, "conflict");
+	assert.match(code.text, /no password/);
 });
 
 /** Events that end a caller between the decision on its change and the change. */
