@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { githubClaims, type Json, newKey, signJwt } from "../../../../test/peers/issuer.ts";
+import { createThrottle } from "../accounts/throttle.ts";
+import { createTestLog } from "../testing/log.ts";
+import { aMachine, anEvent, aTrust } from "../testing/rows.ts";
+import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+import { exchangeJwt } from "./exchange.ts";
+import type { KeySource } from "./issuer-keys.ts";
+import { readKeys } from "./key-set.ts";
+import { createSightings } from "./sightings.ts";
+
+const ISSUER = "https://id.example.com";
+const AUDIENCE = "https://svc.example.com";
+const key = newKey("ES256", "own");
+
+const rules = await openTestRules({ after });
+const realm = await addRealm(rules.store, await addAccount(rules.store));
+const machine = aMachine(realm.id);
+await rules.store.machines.set(machine, anEvent());
+await rules.store.trusts.set(aTrust(machine.id, { claims: '{"repository_id":"2002"}' }), anEvent());
+const { log, entries } = createTestLog();
+
+/** Issuers whose keys were asked for. */
+const asked: KeySource[] = [];
+
+const now_s = () => rules.system.now().getTime() / 1000;
+const mint = (more: Json = {}) => signJwt(key, { ...githubClaims(ISSUER, AUDIENCE, now_s()), ...more });
+
+/** Shows a JWT. @returns `given`, or the reason of the refusal */
+async function show(jwt: string): Promise<unknown> {
+	const needs = {
+		...rules,
+		...{ log, sightings: createSightings(), throttle: createThrottle({ knows: () => false }) },
+		issuer_keys: {
+			async keysOf(source: KeySource) {
+				asked.push(source);
+				return readKeys([key.jwk]);
+			},
+		},
+	};
+	const input = { realm: realm.slug, machine: machine.name, jwt };
+	return exchangeJwt(needs, { request_id: "r", ip: "192.0.2.1" }, input).then(
+		() => "given",
+		() => entries().at(-1)?.reason,
+	);
+}
+
+test("a used JWT is remembered for as long as it would be taken, whatever the housekeeping forgets", async () => {
+	const exp = now_s() + 300;
+	const jwt = mint({ exp });
+	assert.equal(await show(jwt), "given");
+	rules.system.setClock(new Date(exp * 1000 + 29_999).toISOString());
+	await rules.store.trusts.forgetUsed(rules.system.now().toISOString());
+	assert.equal(await show(jwt), "replay");
+	assert.equal(await show(mint({ exp })), "given", "the last moment");
+	rules.system.advance(1);
+	assert.equal(await show(jwt), "expired");
+});
+
+test("nobody is asked for keys because of a JWT whose issuer is not that of a trust of the machine", async () => {
+	asked.length = 0;
+	for (const iss of [`${ISSUER}/`, "https://169.254.169.254", "https://ID.example.com", undefined, [ISSUER]])
+		assert.equal(await show(mint({ iss })), "issuer", String(iss));
+	assert.deepEqual(asked, []);
+	assert.equal(await show(mint()), "given");
+	assert.deepEqual(
+		asked.map(({ issuer, realm_id }) => [issuer, realm_id]),
+		[[ISSUER, realm.id]],
+	);
+});
