@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
+import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
 import {
 	apiToken,
@@ -193,6 +194,22 @@ test("a restore is an event of the realm that says whose it is, and the log and 
 	await deletedRealm();
 	const verified = ok(await client.get<object>("/audit/verify", { token: instance.token }));
 	assert.partialDeepStrictEqual(verified, { status: "intact", differing: 0 });
+});
+
+test("who read a secret before its realm was restored under another slug is still told, by either slug", async () => {
+	const { slug } = await realm(client, ada);
+	await secret(client, ada, slug, "WHO_READ", "a value");
+	ok(await client.get(secretPath(slug, "WHO_READ"), asAda()));
+	await remove(slug);
+	const next = unique("renamed");
+	ok(await restore(slug, { slug: next }));
+	ok(await client.get(secretPath(next, "WHO_READ"), asAda()));
+	const read = async (filter: string) =>
+		(await events(client, ada, `type=secret.read&${filter}`)).map((event) => event.realm);
+	assert.deepEqual(await read("key=WHO_READ"), [next, slug]);
+	assert.deepEqual(await read(`key=WHO_READ&realm=${next}`), [next, slug]);
+	assert.deepEqual(await read(`realm=${next}`), [next, slug]);
+	assert.deepEqual(await read(`key=WHO_READ&realm=${slug}`), [slug]);
 });
 
 test("a deleted realm survives a restart of the server", async () => {

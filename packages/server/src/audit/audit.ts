@@ -34,7 +34,7 @@ export interface AuditNeeds {
 
 /** A caller's filter of the log. */
 export interface EventFilter {
-	/** Slug. */
+	/** Slug, which the realm has now or had then. */
 	realm?: string | undefined;
 	/** One that ends in `.*` stands for all that begin so. */
 	type?: string | undefined;
@@ -81,6 +81,8 @@ export async function visibleTo(needs: AuditNeeds, actor: Actor, filter: EventFi
 	const only = actor.realm_id === null ? {} : { realm_ids: [actor.realm_id] };
 	const seesAll = actor.instance_admin && isUnrestricted(actor);
 	const own = seesAll ? undefined : ownEvents(actor);
+	const { realm } = filter;
+	const found = realm === undefined ? undefined : await needs.store.realms.access(realm, actor.user_id);
 	const outside: EventScope[] = [
 		{ realm_ids: [""], actor: own },
 		{ type: "realm.deleted", actor: own },
@@ -88,7 +90,8 @@ export async function visibleTo(needs: AuditNeeds, actor: Actor, filter: EventFi
 	return {
 		// No event outside a realm is about a secret.
 		scopes: [{ member_id: actor.user_id, ...only }, ...(filter.key === undefined ? outside : [])],
-		realm: filter.realm,
+		realm,
+		realm_id: found?.id,
 		type: filter.type,
 		actors: await actorsOf(needs, actor, filter),
 		key: filter.key,

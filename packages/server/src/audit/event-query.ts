@@ -14,8 +14,10 @@ export interface EventScope {
 export interface EventQuery {
 	/** Events that the caller may see: those in any of these scopes. */
 	scopes: EventScope[];
-	/** Only events that name this realm. */
+	/** Only events that name this realm by its slug, */
 	realm: string | undefined;
+	/** or that are of this one, which may have had another slug then. */
+	realm_id?: string | undefined;
 	/** Only events of this type; one that ends in `.*` stands for all that begin so. */
 	type: string | undefined;
 	/** Only events of these actors: a user's id and e-mail. */

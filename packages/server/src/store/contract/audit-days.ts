@@ -62,9 +62,11 @@ export async function auditDayContract(openStore: OpenStore): Promise<void> {
 		await audit.appendNaming(set, event(ON(2), "secret.list", { environment: "", key_set: set.hash }));
 		await audit.appendNaming(set, event(ON(2), "secret.diff", { environment: "prod", key_set: set.hash }));
 		await read(3);
+		await read(3, "DB_URL", "prod", { ...realm, slug: "former" });
+		await audit.append(event(ON(3), "realm.restored", { was: "former" }));
 		const counted = async (environment: string, most = 1000) =>
 			audit.readsPerDay(secret("DB_URL", environment), JUNE, most);
-		assert.deepEqual(await counted("prod"), { reads: [1, 2, 1], isCut: false });
+		assert.deepEqual(await counted("prod"), { reads: [1, 2, 2], isCut: false });
 		assert.deepEqual(await counted("dev"), { reads: [1, 1, 0], isCut: false });
 		assert.deepEqual(await audit.readsPerDay(secret("NONE", "prod"), JUNE, 1000), { reads: [0, 0, 0], isCut: false });
 	});

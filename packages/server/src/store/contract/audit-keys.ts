@@ -141,6 +141,29 @@ export async function auditKeyContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await found({ key, scopes: [{ member_id: user.id, realm_ids: [own.id] }] }), ["own", "own set"]);
 	});
 
+	test("a key's events of a realm are found under each slug that it had, and not those of another realm that had one of these", async () => {
+		const user = await addAccount(store);
+		const [own, other] = [await addRealm(store, user), await addRealm(store, await addAccount(store))];
+		const [key, former] = [fresh(), fresh()];
+		const read = (mark: string, realm_id: string, realm: string) =>
+			audit.append(anEvent({ type: "secret.read", realm_id, realm, data: { mark, key } }));
+		await read("before", own.id, former);
+		await name(keySetOf([key]), "set before", { realm_id: own.id, realm: former });
+		await read("foreign", other.id, former);
+		const facts = { realm_id: own.id, realm: own.slug, data: { was: former } };
+		await audit.append(anEvent({ type: "realm.restored", ...facts }));
+		await read("after", own.id, own.slug);
+		const scopes = [{ member_id: user.id }];
+		const all = ["after", "set before", "before"];
+		for (const asked of [{ scopes }, { scopes, realm: own.slug, realm_id: own.id }]) {
+			assert.deepEqual(await found({ key, ...asked }), all);
+			assert.equal(await audit.count(asking({ key, ...asked })), 3);
+		}
+		assert.deepEqual(await found({ key, realm: own.slug, realm_id: own.id }), all);
+		assert.deepEqual(await found({ key, scopes, realm: former }), ["set before", "before"]);
+		assert.deepEqual(await found({ key, scopes, realm: own.slug }), ["after"]);
+	});
+
 	test("secrets are named by the keys of their numbers, without those of parts that are stored", async () => {
 		const { id: realm } = await addRealm(store, await addAccount(store));
 		const set = (key: string) => secrets.set(aVersion(realm, key), anEvent({ realm_id: realm }));

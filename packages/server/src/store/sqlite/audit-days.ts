@@ -56,7 +56,7 @@ export function auditDays(db: Database) {
 		},
 		readsPerDay({ member_id, realm_id, realm, key, environment }: ReadKey, range: DayRange, most: number): DayReads {
 			const bounds = boundsOf(range);
-			const query = { scopes: [{ member_id }], realm, type: undefined, actors: undefined, key };
+			const query = { scopes: [{ member_id }], realm, realm_id, type: undefined, actors: undefined, key };
 			const reads = range.starts.map(() => 0);
 			const isRead = prepare(READS).pluck();
 			let [looked, whole] = [0, 0];

@@ -102,7 +102,7 @@ function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
 function where(query: EventQuery, how = indexFor(query)): string {
 	const conditions = [
 		`(${query.scopes.map(scopeText).join(" OR ") || "false"})`,
-		...(query.realm === undefined ? [] : ["realm = @realm"]),
+		...(query.realm === undefined ? [] : [query.realm_id === undefined ? OF_SLUG : OF_REALM]),
 		...(query.type === undefined
 			? []
 			: [query.type.endsWith(ANY) ? "substr(type, 1, length(@start)) = @start" : "type = @type"]),
@@ -117,6 +117,9 @@ function where(query: EventQuery, how = indexFor(query)): string {
 
 /** The lowest number since an instant, which bounds the walk from the newest event: times are hardly ever in the order of numbers. */
 const FIRST_SINCE = `(SELECT coalesce(min(seq), ${Number.MAX_SAFE_INTEGER}) FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @since)`;
+
+const OF_SLUG = "realm = @realm";
+const OF_REALM = `(${OF_SLUG} OR realm_id = @realm_id)`;
 
 /** Without the plus, which takes the affinity of the column away, the index over the fact is of no use. */
 const IN_SETS = `${fact("key_set")} IN (SELECT +s.hash FROM ${SETS_WITH_KEY})`;

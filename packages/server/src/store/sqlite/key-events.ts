@@ -29,6 +29,15 @@ const BULK = `SELECT seq FROM audit_event INDEXED BY audit_event_by_key_set WHER
 const NEXT_REALM = `SELECT min(realm) FROM audit_event INDEXED BY audit_event_by_key WHERE ${fact("key")} = @key AND realm > @realm`;
 const OF_NO_REALM = `SELECT '' FROM audit_event INDEXED BY audit_event_by_key WHERE ${fact("key")} = @key AND realm = '' LIMIT 1`;
 
+const SLUGS_BEFORE = `SELECT DISTINCT realm_id AS id, iif(json_valid(data), data ->> '$.was', NULL) AS slug FROM audit_event INDEXED BY audit_event_restored
+	WHERE type = 'realm.restored' AND realm_id IN (SELECT value FROM json_each(@ids))`;
+
+/** A realm by a slug that it has or had. */
+interface Named {
+	id: string;
+	slug: string | null;
+}
+
 /**
  * Makes the walk through the events of a key: those that name it, and those of bulk reads whose set holds it. It looks into the realms that the query can
  * see, each of whose runs is in order already, and merges them: a page costs a look per run, however many events there are.
@@ -36,11 +45,17 @@ const OF_NO_REALM = `SELECT '' FROM audit_event INDEXED BY audit_event_by_key WH
 export function keyEvents(db: Database) {
 	const prepare = createStatements(db);
 
-	/** Names the realms that the query can see; undefined for all. */
-	function visible({ scopes }: EventQuery): { id: string; slug: string }[] | undefined {
+	/** Names the realms that the query can see, by the slugs that they have and had; undefined for all. */
+	function visible({ scopes }: EventQuery): Named[] | undefined {
 		if (scopes.some(({ member_id }) => member_id === undefined)) return undefined;
 		const own = prepare(`SELECT id, slug FROM ${believed("realm")} WHERE id IN (${realmsOf("@member_id")})`);
-		return scopes.flatMap(({ member_id }) => own.all({ member_id }) as { id: string; slug: string }[]);
+		const now = scopes.flatMap(({ member_id }) => own.all({ member_id }) as Named[]);
+		return [...now, ...formerly(now.map(({ id }) => id))];
+	}
+
+	/** Names realms by the slugs that they had before they were restored. */
+	function formerly(ids: readonly string[]): Named[] {
+		return prepare(SLUGS_BEFORE).all({ ids: JSON.stringify(ids) }) as Named[];
 	}
 
 	function realmsWith(key: string): string[] {
@@ -51,11 +66,17 @@ export function keyEvents(db: Database) {
 		}
 	}
 
+	/** Names the slugs whose events a query finds that can see all realms. */
+	function slugsOf({ key, realm, realm_id }: EventQuery & { key: string }): (string | null)[] {
+		if (realm === undefined) return realmsWith(key);
+		return [realm, ...formerly(realm_id === undefined ? [] : [realm_id]).map(({ slug }) => slug)];
+	}
+
 	function runsOf(query: EventQuery & { key: string }): Run[] {
-		const { key, realm, type } = query;
-		const seen = visible(query)?.filter(({ slug }) => realm === undefined || slug === realm);
-		const slugs = seen?.map(({ slug }) => slug) ?? (realm === undefined ? realmsWith(key) : [realm]);
-		const own = [...new Set(slugs)].map((slug) => run(OWN, { key, realm: slug }));
+		const { key, realm, realm_id, type } = query;
+		const seen = visible(query)?.filter(({ id, slug }) => realm === undefined || slug === realm || id === realm_id);
+		const slugs = new Set(seen?.map(({ slug }) => slug) ?? slugsOf(query));
+		const own = [...slugs].map((slug) => run(OWN, { key, realm: slug }));
 		if (type !== undefined && !BULK_TYPES.some((bulk) => isOfType(bulk, type))) return own;
 		const inRealms = seen === undefined ? "" : "AND s.realm_id IN (SELECT value FROM json_each(@ids))";
 		const ids = JSON.stringify(seen?.map(({ id }) => id) ?? []);

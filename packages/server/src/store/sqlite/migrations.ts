@@ -19,6 +19,7 @@ import { FACTORS } from "./migrations/0021-factors.ts";
 import { INVITATIONS } from "./migrations/0022-invitations.ts";
 import { AUDIT_DAYS } from "./migrations/0023-audit-days.ts";
 import { LEASE_COUNTS } from "./migrations/0026-lease-counts.ts";
+import { RESTORED_REALMS } from "./migrations/0027-restored-realms.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -280,4 +281,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	INVITATIONS,
 	AUDIT_DAYS,
 	LEASE_COUNTS,
+	RESTORED_REALMS,
 ];

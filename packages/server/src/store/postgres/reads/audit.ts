@@ -98,11 +98,12 @@ async function conditionOf(
 ): Promise<{ where: string; values: unknown[] }> {
 	const values: unknown[] = [];
 	const place = (value: unknown) => `$${given + values.push(value)}`;
-	const { scopes, realm, type, actors, key, token, since, until } = query;
+	const { scopes, realm, realm_id, type, actors, key, token, since, until } = query;
 	const texts: string[] = [];
 	for (const scope of scopes) texts.push(await scopeText(db, scope, place));
 	const conditions = [`(${texts.join(" OR ") || "false"})`];
-	if (realm !== undefined) conditions.push(`realm = ${place(realm)}`);
+	const isOfRealm = realm_id === undefined ? "" : ` OR realm_id = ${place(realm_id)}`;
+	if (realm !== undefined) conditions.push(`(realm = ${place(realm)}${isOfRealm})`);
 	if (type?.endsWith(ANY)) conditions.push(`starts_with(type, ${place(type.slice(0, -1))})`);
 	else if (type !== undefined) conditions.push(`type = ${place(type)}`);
 	if (actors !== undefined) conditions.push(`actor = ANY(${place(actors)}::text[])`);
