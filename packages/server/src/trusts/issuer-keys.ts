@@ -43,6 +43,9 @@ export interface KeySource {
 	realm_id: string;
 }
 
+/** A source whose keys may be at any host. */
+type Asked = Omit<KeySource, "keys_host">;
+
 /** The keys of issuers: fetched rarely, remembered for a while, and given out as long as they may be good. */
 export interface IssuerKeys {
 	/**
@@ -52,7 +55,7 @@ export interface IssuerKeys {
 	 */
 	keysOf(source: KeySource, fits: (keys: readonly IssuerKey[]) => boolean): Promise<readonly IssuerKey[]>;
 	/** Asks an issuer for the host of its keys, and whether it has any. @throws IssuerUnavailable */
-	findHost(source: Omit<KeySource, "keys_host">): Promise<string>;
+	findHost(source: Asked): Promise<string>;
 	/** Counts the issuers that gave no keys when they were asked last, and whose earlier ones are used. */
 	stale(): number;
 }
@@ -81,7 +84,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 	const askers = new LRUCache<string, Remembered>({ max: 2 * MAX_ISSUERS });
 	const turns = createTurns();
 
-	async function ask(entry: Remembered, source: Omit<KeySource, "keys_host">, keys_host?: string): Promise<void> {
+	async function ask(entry: Remembered, source: Asked, keys_host?: string): Promise<void> {
 		try {
 			const found = await turns.run(
 				() => {
@@ -103,11 +106,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 	 * Asks unless it was done a moment ago; those who come meanwhile wait for the same answer.
 	 * @returns false when it was done for another entry
 	 */
-	async function refresh(
-		entry: Remembered,
-		source: Omit<KeySource, "keys_host">,
-		keys_host?: string,
-	): Promise<boolean> {
+	async function refresh(entry: Remembered, source: Asked, keys_host?: string): Promise<boolean> {
 		const isRecent = ({ asking, asked_at }: Remembered) => asking !== undefined || now() - asked_at < PAUSE_MS;
 		if (entry.asking === undefined && isRecent(entry)) return true;
 		const pause = pauseOf(source, keys_host);
@@ -170,7 +169,7 @@ function entryIn(among: LRUCache<string, Remembered>, name: string): Remembered 
  * Names a pause between fetches. All who go by Node's authorities share that of an issuer. A realm's trusts with authorities of their own share one,
  * however these are spelled; they use up nobody else's.
  */
-function pauseOf({ issuer, ca_cert, realm_id }: Omit<KeySource, "keys_host">, keys_host = ""): string {
+function pauseOf({ issuer, ca_cert, realm_id }: Asked, keys_host = ""): string {
 	return hash("sha256", JSON.stringify([issuer, ca_cert === null ? "" : realm_id, keys_host]), "base64url");
 }
 
