@@ -1,14 +1,14 @@
 import { AppError } from "./errors.ts";
 import type { Limit } from "./limits.ts";
-import { createSemaphore, type Semaphore } from "./semaphore.ts";
+import { createSemaphore } from "./semaphore.ts";
 
 /** Limits costly work per account: an account that asks for much waits, and others do not. */
 export interface AccountSemaphore {
 	/**
-	 * Runs an account's work when its turn comes; the account's id is the key.
+	 * Runs a caller's work when the turn of its account comes.
 	 * @throws AppError rate_limited, with Retry-After, when too much of this account's work is waiting
 	 */
-	run: Semaphore["run"];
+	run<T>(task: () => Promise<T>, caller: { payer: string }): Promise<T>;
 	/** The limit on waiting work, for display. */
 	limit: Limit;
 }
@@ -37,7 +37,7 @@ export function createAccountSemaphore({ name, what, each, all, waiting, hint }:
 	};
 	const semaphore = createSemaphore(all ?? Number.POSITIVE_INFINITY, { each, waiting, busy });
 	return {
-		run: semaphore.run,
+		run: (task, { payer }) => semaphore.run(task, { key: payer }),
 		limit: { name, max: waiting, used: semaphore.fullest, refused: () => refused, hint },
 	};
 }

@@ -108,7 +108,7 @@ export interface AuditEvent {
 	data: EventData;
 	/** The signed-in caller who must still be entitled to the change; not stored. Absent when no signed-in caller asked for it. */
 	maker?: Maker;
-	/** The account that causes it, or the address of a visitor who is not signed in; not stored. Absent for the server's own actions. */
+	/** The account that pays for it (see Actor), or the address of a visitor who is not signed in; not stored. Absent for the server's own actions. */
 	cause?: string;
 }
 
@@ -264,7 +264,7 @@ export function noteBy(
 		realm_id: realm?.id ?? "",
 		realm: realm?.slug ?? "",
 		data: { ...data, request_id: actor.request_id, ip: actor.ip, ...callerOf(actor) },
-		cause: actor.user_id,
+		cause: actor.payer,
 	};
 }
 

@@ -45,11 +45,10 @@ export async function issue(
 	if (unknown !== undefined) return fail(needs, caller, "generate", unknown);
 	// An engine of ours refuses a role that is no text; another one might use a role that was not authorized.
 	const params = entry.is_built_in ? own : { ...own, role };
-	const wait = { key: actor.user_id };
-	if (connector === undefined) return needs.calls.run(() => issueValue(needs, caller, params, role), wait);
+	if (connector === undefined) return needs.calls.run(() => issueValue(needs, caller, params, role), actor);
 	if (needs.pause.isPaused) throw new AppError("conflict", PAUSED);
 	const request = requestOf(caller, params, role, with_connection);
-	return needs.calls.run(() => issueCredential(needs, caller, connector, request), wait);
+	return needs.calls.run(() => issueCredential(needs, caller, connector, request), actor);
 }
 
 /** Bytes of a caller's params: the rest of an engine's line is for the core's additions. */

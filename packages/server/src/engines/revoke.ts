@@ -36,7 +36,7 @@ export async function validate(
 	const own = ownParams(given);
 	const validate = () =>
 		connector === undefined ? validateValue(needs, caller, own) : revokeByParams(needs, caller, connector, own);
-	return needs.calls.run(validate, { key: actor.user_id });
+	return needs.calls.run(validate, actor);
 }
 
 async function revokeByParams(needs: EngineNeeds, caller: Caller, connector: Connector, own: Fields): Promise<Fields> {

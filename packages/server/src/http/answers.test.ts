@@ -7,7 +7,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { createLimits } from "../limits.ts";
+import type { Actor } from "../policy/model.ts";
 import { Streamed } from "../streamed.ts";
+import { anActor } from "../testing/actor.ts";
 import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { longestTurn } from "../testing/longest-turn.ts";
@@ -46,8 +48,8 @@ function makePieces(made: Made, count: number, { work = 0, fails = Number.POSITI
 	return new Streamed(pieces());
 }
 
-/** A server with one route that gives this answer. */
-async function serve(t: TestContext, answer: (made: Made) => unknown) {
+/** A server with one route that gives this answer, to anybody or to whom `identify` finds. */
+async function serve(t: TestContext, answer: (made: Made) => unknown, identify?: () => Actor) {
 	const made: Made = { pieces: 0, returned: 0 };
 	const newHeaders = createHeaders(createTestSystem());
 	const limits = createLimits();
@@ -66,9 +68,9 @@ async function serve(t: TestContext, answer: (made: Made) => unknown) {
 			...needs,
 			trusted_proxies: ["127.0.0.1"],
 			isAltered: () => false,
-			identify: () => Promise.reject(new Error("nobody")),
+			identify: async () => identify?.() ?? assert.fail("nobody"),
 		},
-		[publicRoute({ ...given, handle: async () => answer(made) })],
+		[{ ...publicRoute({ ...given, handle: async () => answer(made) }), isPublic: identify === undefined }],
 	);
 	const admission = createAdmission({ newHeaders, limits }, ["127.0.0.1"]);
 	const listener = await listen(
@@ -242,6 +244,15 @@ test("one source has 16 MiB of answers on their way, others theirs; who leaves g
 	await until(() => used("answer_bytes") === 0.5 * MIB);
 	// The refused one, too.
 	await until(() => made.returned === 33);
+});
+
+test("the answers to one owner's machines are counted together", async (t) => {
+	let machines = 0;
+	const identify = () => anActor({ user_id: `machine ${++machines}`, token_id: `token ${machines}`, payer: "ada" });
+	const { used, ignore } = await serve(t, (of) => makePieces(of, 10_000), identify);
+	for (let count = 0; count < 4; count++) ignore("192.0.2.1");
+	await until(() => used("answer_bytes") === 2 * MIB);
+	assert.equal(used("answer_bytes_per_account"), 2 * MIB);
 });
 
 test("many long answers to quick readers leave everybody else their turn", async (t) => {

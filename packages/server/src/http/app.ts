@@ -193,7 +193,7 @@ const CONSOLE = "/console";
 
 function recipientOf(actor: Actor | undefined, ip: string): Recipient {
 	if (actor === undefined) return { person: undefined, account: sourceGroup(ip) };
-	return { person: actor.token_id ?? actor.jti, account: actor.user_id };
+	return { person: actor.token_id ?? actor.jti, account: actor.payer };
 }
 
 function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered: boolean) => void): void {

@@ -83,9 +83,10 @@ export interface MachineToken {
 	last_used_at: string | null;
 }
 
-/** A machine and the slug of its realm. */
+/** A machine, and the slug and owner of its realm. */
 export interface NamedMachine extends Machine {
 	realm: string;
+	owner_id: string;
 }
 
 /** Operations of the store on machines. No read sees those of a deleted realm. */

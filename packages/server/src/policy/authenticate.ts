@@ -74,7 +74,8 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 	const now = needs.system.now();
 	if (hasExpired(owner.expires_at, now.toISOString())) return undefined;
 	noteUse(needs, owner.id, now);
-	const { id, user_id, email, name, instance_admin, machine, realm_id, environment, engines, expires_at } = owner;
+	const { id, user_id, email, name, instance_admin, machine, payer, realm_id, environment, engines, expires_at } =
+		owner;
 	const isForBackups = owner.scopes === FOR_BACKUPS;
 	return {
 		user_id,
@@ -82,6 +83,7 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 		name,
 		instance_admin,
 		machine,
+		payer,
 		scopes: isForBackups ? [] : (owner.scopes.split(",") as Scope[]),
 		purpose: isForBackups ? FOR_BACKUPS : undefined,
 		token_id: id,
@@ -127,5 +129,5 @@ async function bySession({ store, system, sessions }: SessionOwnerNeeds, token: 
 	if (owner === undefined) return undefined;
 	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
 	const all = { machine: undefined, scopes: SCOPES, purpose: undefined };
-	return { ...owner, ...all, token_id: undefined, jti: claims?.jti, ...unrestricted };
+	return { ...owner, payer: owner.user_id, ...all, token_id: undefined, jti: claims?.jti, ...unrestricted };
 }

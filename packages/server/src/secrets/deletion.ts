@@ -95,7 +95,7 @@ export async function listDeletedSecrets(
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment });
 	const now = needs.system.now();
 	const since = restorableSince(now);
-	const inTurn = <T>(read: () => Promise<T>) => needs.whole_reads.run(read, { key: actor.user_id });
+	const inTurn = <T>(read: () => Promise<T>) => needs.whole_reads.run(read, actor);
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
 		list: `deleted secrets ${realm.id} ${environment ?? ""}`,
 		read: (after, limit) =>

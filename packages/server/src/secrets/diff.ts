@@ -25,7 +25,7 @@ export async function diffSecrets(
 	const now = needs.system.now();
 	const expired_by = needs.enforce_expiry ? now.toISOString() : "";
 	const read = async () => needs.store.secrets.pairs(realm.id, from, to, expired_by);
-	const pairs = await needs.whole_reads.run(read, { key: actor.user_id });
+	const pairs = await needs.whole_reads.run(read, actor);
 	const facts = { environment: from, to_environment: to, count: pairs.length / 6 };
 	await appendBulk(needs, eventBy(actor, now, "secret.diff", realm, facts), secretIds(pairs));
 	return { groups: compareAll(needs, unpackPairs(pairs)), held: pairs.byteLength };

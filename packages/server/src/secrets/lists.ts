@@ -31,9 +31,7 @@ export async function listSecrets(
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
 		list: `secrets ${realm.id} ${environment ?? ""}`,
 		read: (after, limit) =>
-			needs.whole_reads.run(async () => needs.store.secrets.list(realm.id, environment, after ?? "", limit), {
-				key: actor.user_id,
-			}),
+			needs.whole_reads.run(async () => needs.store.secrets.list(realm.id, environment, after ?? "", limit), actor),
 		position: (row) => row.position,
 		count: () => needs.store.secrets.count(realm.id, environment),
 	});
@@ -90,7 +88,7 @@ export async function syncSecrets(
 	const now = needs.system.now();
 	const expired_by = needs.enforce_expiry ? now.toISOString() : "";
 	const read = async () => needs.store.secrets.currentVersions(realm.id, environment, expired_by);
-	const snapshot = await needs.whole_reads.run(read, { key: actor.user_id });
+	const snapshot = await needs.whole_reads.run(read, actor);
 	const facts = { environment, count: snapshot.length / 3, via: "eso" };
 	await appendBulk(needs, eventBy(actor, now, "secret.sync", realm, facts), secretIds(snapshot));
 	return { groups: open(needs, readVersions(needs, unpack(snapshot))), held: snapshot.byteLength };

@@ -61,7 +61,7 @@ export async function promoteSecrets(
 	// A caller who may write everywhere and read in one place could read everything by copying it there.
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment: wanted.from });
 	await authorize(needs, actor, slug, { capability: "secrets:write", environment: wanted.to });
-	return needs.promotions.run(() => promote(needs, actor, realm, wanted), { key: actor.user_id });
+	return needs.promotions.run(() => promote(needs, actor, realm, wanted), actor);
 }
 
 async function promote(

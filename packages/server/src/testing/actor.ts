@@ -9,6 +9,7 @@ export function anActor(given: Partial<Actor> = {}): Actor {
 		name: "User",
 		instance_admin: false,
 		machine: undefined,
+		payer: given.user_id ?? "user",
 		scopes: SCOPES,
 		purpose: undefined,
 		token_id: undefined,

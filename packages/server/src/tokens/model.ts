@@ -81,6 +81,8 @@ export interface TokenOwner {
 	expires_at: string | null;
 	/** Set for a token of a machine. */
 	machine: MachineCaller | undefined;
+	/** The account itself; for a machine, the owner of its realm. */
+	payer: string;
 }
 
 /** Maximum number of an account's API tokens that have not expired, and of expired ones that are kept. Design: §13 */

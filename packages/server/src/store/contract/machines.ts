@@ -7,7 +7,7 @@ import { MAX_MACHINE_TOKENS, MAX_MACHINES, MAX_TRUSTED_TOKENS, type Machine } fr
 import type { Grant, Maker } from "../../policy/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { aMachine, aMachineToken, anEvent, aVersion, doomed, MADE_AT, newId } from "../../testing/rows.ts";
-import { addAccount, addRealm } from "../../testing/rules.ts";
+import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about machines and their tokens. */
@@ -33,7 +33,7 @@ export async function machineContract(openStore: OpenStore): Promise<void> {
 		const machine = aMachine(realm.id, { environment: "prod", engines: '["keyvalue:readonly"]', description: "CI" });
 		assert.equal(await machines.set(machine, anEvent()), "done");
 		assert.deepEqual(await machines.byName(realm.id, machine.name), machine);
-		assert.deepEqual(await machines.byId(machine.id), { ...machine, realm: realm.slug });
+		assert.deepEqual(await machines.byId(machine.id), { ...machine, realm: realm.slug, owner_id: realm.user_id });
 		assert.deepEqual(await eventsAfter(store, start), [["encrypt", { machine_id: machine.id }]]);
 		assert.equal(await machines.byName(realm.id, "other"), undefined);
 		assert.equal(await machines.byId(newId()), undefined);
@@ -65,6 +65,20 @@ export async function machineContract(openStore: OpenStore): Promise<void> {
 			[realm.id],
 		);
 		assert.equal(await store.realms.count(machine.id, undefined), 1);
+	});
+
+	test("a machine's work counts against its realm's owner: the new one, once the realm has changed hands", async () => {
+		const [owner, heir] = [await addAccount(store), await addAccount(store)];
+		const realm = await addRealm(store, owner);
+		await addBinding(store, realm, heir, "admin");
+		const { token } = await add({ realm_id: realm.id });
+		const payer = async () => (await tokens.owner(token.digest))?.payer;
+		assert.equal(await payer(), owner.id);
+		const { id, slug, name, description } = realm;
+		const change = { id, name, description, user_id: heir.id, by_owner: owner.id, kept: undefined };
+		const event = anEvent({ type: "realm.updated", realm_id: id, realm: slug });
+		assert.equal(await store.realms.change({ ...change, realms_per_account: 100 }, event), "done");
+		assert.equal(await payer(), heir.id);
 	});
 
 	test("a realm's machines are listed by name, after the one that is named and up to the limit", async () => {

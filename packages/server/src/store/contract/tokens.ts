@@ -28,8 +28,9 @@ export async function tokenContract(openStore: OpenStore): Promise<void> {
 
 	test("the owner of a token is found by its digest, with the account's name and the token's rights", async () => {
 		const token = await add(ada.id, { scopes: "write", name: "ci", environment: "dev" });
-		const { id, user_id, email, name, instance_admin, scopes, realm_id, environment, expires_at } =
+		const { id, user_id, email, name, instance_admin, payer, scopes, realm_id, environment, expires_at } =
 			(await tokens.owner(token.digest)) ?? assert.fail("nobody's");
+		assert.equal(payer, ada.id);
 		assert.deepEqual([id, user_id, email, name, instance_admin], [token.id, ada.id, "ada@example.com", "Ada", true]);
 		assert.deepEqual([scopes, realm_id, environment, expires_at], ["write", null, "dev", null]);
 		for (const digest of [

@@ -24,5 +24,5 @@ export function machineReads(db: Snapshot): MachineReads {
 export async function machineById(db: Snapshot, id: string): Promise<Awaited<ReturnType<MachineReads["byId"]>>> {
 	const [found] = await db.believed("machine", "id = $1", [id]);
 	const realm = found && (await liveRealm(db, found.realm_id));
-	return found && realm && { ...found, realm: realm.slug };
+	return found && realm && { ...found, realm: realm.slug, owner_id: realm.user_id };
 }

@@ -19,7 +19,7 @@ export function tokenReads(db: Snapshot): TokenReads {
 			const [token] = await db.believed("api_token", "digest = $1", [digest]);
 			if (token === undefined) return machineOwner(db, digest);
 			const owner = await ownerOf(db, token.user_id);
-			return owner && { ...token, ...owner, machine: undefined };
+			return owner && { ...token, ...owner, machine: undefined, payer: token.user_id };
 		},
 		async byId(id) {
 			return (await db.believed("api_token", "id = $1", [id]))[0];
@@ -52,8 +52,8 @@ async function machineOwner(db: Snapshot, digest: Buffer): ReturnType<TokenReads
 	const [token] = await db.believed("machine_token", "digest = $1", [digest]);
 	const owner = token && (await machineById(db, token.machine_id));
 	if (token === undefined || owner === undefined) return undefined;
-	const { id: user_id, name, scopes, realm_id, environment, engines } = owner;
+	const { id: user_id, owner_id: payer, name, scopes, realm_id, environment, engines } = owner;
 	const caller = { name: `${owner.realm}/${name}`, limits: limitsText(owner) };
 	const reach = { scopes, realm_id, environment, engines, expires_at: token.expires_at };
-	return { id: token.id, user_id, email: "", name, instance_admin: false, ...reach, machine: caller };
+	return { id: token.id, user_id, email: "", name, instance_admin: false, ...reach, machine: caller, payer };
 }

@@ -74,16 +74,16 @@ export function machineOf(db: Reader): Reads["byId"] {
 			.where(eq(machine.id, placeholder("id")))
 			.prepare(),
 	);
-	const slug = later(() =>
+	const place = later(() =>
 		db
-			.select({ slug: realm.slug })
+			.select({ slug: realm.slug, owner_id: realm.user_id })
 			.from(realm)
 			.where(and(eq(realm.id, placeholder("realm_id")), isNull(realm.deleted_at)))
 			.prepare(),
 	);
 	return (id) => {
 		const found = one().get({ id });
-		const where = found && slug().get({ realm_id: found.realm_id });
-		return found && where && { ...found, realm: where.slug };
+		const where = found && place().get({ realm_id: found.realm_id });
+		return found && where && { ...found, realm: where.slug, owner_id: where.owner_id };
 	};
 }

@@ -49,7 +49,7 @@ export function tokenReads(db: Reader): Reads {
 			const token = byDigest().get({ digest });
 			if (token === undefined) return machineOwner(digest);
 			const owner = account(token.user_id);
-			return owner && { ...token, ...owner, machine: undefined };
+			return owner && { ...token, ...owner, machine: undefined, payer: token.user_id };
 		},
 		byId: (id) => byId().get({ id }),
 		list: (user_id, after, limit) => list().all({ user_id, after, limit }),
@@ -72,9 +72,9 @@ function machineOwnerOf(db: Reader): Reads["owner"] {
 		if (token === undefined) return undefined;
 		const owner = machine(token.machine_id);
 		if (owner === undefined) return undefined;
-		const { id: user_id, name, scopes, realm_id, environment, engines } = owner;
+		const { id: user_id, owner_id: payer, name, scopes, realm_id, environment, engines } = owner;
 		const caller = { name: `${owner.realm}/${name}`, limits: limitsText(owner) };
 		const reach = { scopes, realm_id, environment, engines, expires_at: token.expires_at };
-		return { id: token.id, user_id, email: "", name, instance_admin: false, ...reach, machine: caller };
+		return { id: token.id, user_id, email: "", name, instance_admin: false, ...reach, machine: caller, payer };
 	};
 }

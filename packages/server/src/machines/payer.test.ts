@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { createBulkReads } from "../audit/bulk-reads.ts";
+import { noteBy } from "../audit/model.ts";
+import { makeToken } from "../crypto/api-token.ts";
+import { createSessionTokens } from "../crypto/session.ts";
+import { createIdentify } from "../http/authenticate.ts";
+import { syncSecrets } from "../secrets/lists.ts";
+import { createWholeReads } from "../secrets/snapshot.ts";
+import { aMachine, aMachineToken, anEvent } from "../testing/rows.ts";
+import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+
+const rules = await openTestRules({ after });
+const { system, keyring } = rules;
+/** Realms that the store was asked to read as a whole: it holds each question until the test lets it go. */
+const asked: string[] = [];
+const held: (() => void)[] = [];
+const { secrets } = rules.store;
+const currentVersions: typeof secrets.currentVersions = async (realm_id, ...more) => {
+	asked.push(realm_id);
+	await new Promise<void>((resolve) => held.push(resolve));
+	return secrets.currentVersions(realm_id, ...more);
+};
+const store = { ...rules.store, secrets: { ...secrets, currentVersions } };
+const whole_reads = createWholeReads();
+const needs = {
+	...{ ...rules, store, whole_reads, bulk_reads: createBulkReads(store.audit) },
+	...{ enforce_expiry: false, realm_bytes: 1024 ** 3 },
+};
+const sessions = createSessionTokens(() => keyring.session(), system);
+const identify = createIdentify({ store, system, sessions, noted: new Map<string, number>() });
+
+/** Makes a realm with a machine of its own, and lets the machine in. */
+async function machineOf(owner: { id: string }) {
+	const realm = await addRealm(store, owner, { keyring });
+	const machine = aMachine(realm.id);
+	await store.machines.set(machine, anEvent());
+	const { token, digest } = makeToken(system.randomBytes);
+	await store.machines.addToken(aMachineToken(machine.id, { digest }), anEvent());
+	const actor = await identify(`Bearer ${token}`, "request", "192.0.2.1", { forMachines: true });
+	return { realm, actor };
+}
+
+const [ada, bob] = [await addAccount(store), await addAccount(store)];
+const machines = [await machineOf(ada), await machineOf(ada), await machineOf(bob)] as const;
+
+test("machines of one owner share one bound, and another owner's is untouched", async () => {
+	const [first, second, other] = machines;
+	const reads = machines.map(({ realm, actor }) => syncSecrets(needs, actor, realm.slug, "prod"));
+	for (let turn = 0; turn < 1000 && asked.length + Number(whole_reads.limit.used()) < 3; turn++) await nextTurn();
+	assert.deepEqual(asked, [first.realm.id, other.realm.id]);
+	for (const release of held.splice(0)) release();
+	while (asked.length < 3) await nextTurn();
+	assert.equal(asked[2], second.realm.id);
+	held[0]?.();
+	await Promise.all(reads);
+});
+
+test("what a machine causes while the disk is low on space counts against its realm's owner", () => {
+	for (const { actor } of machines.slice(0, 2))
+		assert.equal(noteBy(actor, system.now(), "secret.read", undefined, {}).cause, ada.id);
+});
