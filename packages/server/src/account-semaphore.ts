@@ -1,11 +1,11 @@
-import { AppError } from "./errors.ts";
+import { AppError, clientGone } from "./errors.ts";
 import type { Limit } from "./limits.ts";
 import { createSemaphore } from "./semaphore.ts";
 
 /** Limits costly work per account: an account that asks for much waits, and others do not. */
 export interface AccountSemaphore {
 	/**
-	 * Runs a caller's work when the turn of its account comes.
+	 * Runs a caller's work when the turn of its account comes. Work whose request's connection closes before that is not begun.
 	 * @throws AppError rate_limited, with Retry-After, when too much of this account's work is waiting
 	 */
 	run<T>(task: () => Promise<T>, caller: { payer: string }): Promise<T>;
@@ -37,7 +37,7 @@ export function createAccountSemaphore({ name, what, each, all, waiting, hint }:
 	};
 	const semaphore = createSemaphore(all ?? Number.POSITIVE_INFINITY, { each, waiting, busy });
 	return {
-		run: (task, { payer }) => semaphore.run(task, { key: payer }),
+		run: (task, { payer }) => semaphore.run(task, { key: payer, left: clientGone }),
 		limit: { name, max: waiting, used: semaphore.fullest, refused: () => refused, hint },
 	};
 }

@@ -101,3 +101,8 @@ export function unauthorized(): AppError {
 		{ headers: { "www-authenticate": "Bearer" } },
 	);
 }
+
+/** Makes the error of work that nobody waits for any more. */
+export function clientGone(): AppError {
+	return new AppError("request_timeout", "the connection closed before the answer was made");
+}

@@ -7,6 +7,8 @@ export interface Slot {
 	release(): void;
 	/** Waits for a slot again. @throws AppError rate_limited, overloaded */
 	reacquire(): Promise<void>;
+	/** Calls a listener once the answer is sent or its connection is closed. @returns a function that forgets the listener */
+	onOver(listener: () => void): () => void;
 }
 
 /**
@@ -41,6 +43,14 @@ export function withSlot<Input, Result>(slot: Slot | undefined, work: (input: In
  */
 export function releaseSlot(): void {
 	slots.getStore()?.release();
+}
+
+/**
+ * Calls a listener when nobody waits for the current request's answer any more.
+ * @returns a function that forgets the listener
+ */
+export function onClientGone(listener: () => void): () => void {
+	return slots.getStore()?.onOver(listener) ?? (() => undefined);
 }
 
 /** Holds back a refusal of work that was never begun, without a slot. */

@@ -99,7 +99,29 @@ test("tasks beyond a key's waiting limit are refused, and a failed task ends its
 
 test("a task releases its request's slot before it waits", async () => {
 	let left = 0;
-	const slot = { release: () => left++, reacquire: async () => undefined };
+	const slot = { release: () => left++, reacquire: async () => undefined, onOver: () => () => undefined };
 	const semaphore = createSemaphore(1);
 	await withSlot(slot, () => semaphore.run(async () => assert.equal(left, 1)), undefined);
+});
+
+test("a waiting task whose client goes is not begun, and the next one has its turn", async () => {
+	const semaphore = createSemaphore(1, { busy });
+	const { begin, started } = tasks(semaphore);
+	const first = begin("a", "a1");
+	const listeners = new Set<() => void>();
+	const onOver = (listener: () => void) => {
+		listeners.add(listener);
+		return () => void listeners.delete(listener);
+	};
+	const slot = { release: () => undefined, reacquire: async () => undefined, onOver };
+	const left = () => new Error("nobody waits");
+	const wait = (name: string) => semaphore.run(async () => void started.push(name), { key: "a", left });
+	const gone = withSlot(slot, wait, "a2");
+	const refused = assert.rejects(gone, /^Error: nobody waits$/);
+	for (const listener of listeners) listener();
+	await refused;
+	const next = withSlot(slot, wait, "a3");
+	first.end();
+	await Promise.all([first.done, next]);
+	assert.deepEqual([started, listeners.size], [["a1", "a3"], 0]);
 });

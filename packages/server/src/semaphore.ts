@@ -1,5 +1,5 @@
 import { FairQueue } from "./fair-queue.ts";
-import { releaseSlot } from "./request-slot.ts";
+import { onClientGone, releaseSlot } from "./request-slot.ts";
 
 /** Bounds on the tasks of one key, and the error of a task that does not get its turn. */
 export interface KeyBounds {
@@ -17,6 +17,8 @@ interface Wait {
 	key?: string;
 	/** Milliseconds after which a task that has not begun never will. */
 	limit_ms?: number;
+	/** Makes the error of a task that has not begun when its request's client goes. Without it, the task waits on. */
+	left?(): Error;
 }
 
 /** Limits how many tasks run at once. A waiting task holds no request slot. */
@@ -27,6 +29,12 @@ export interface Semaphore {
 	run<T>(task: () => Promise<T>, wait?: Wait): Promise<T>;
 	/** Counts the waiting tasks of the key that has most. */
 	fullest(): number;
+}
+
+/** A task that waits. */
+interface Waiting {
+	key: string;
+	begin(): void;
 }
 
 const UNBOUNDED: KeyBounds = {
@@ -41,29 +49,10 @@ const UNBOUNDED: KeyBounds = {
  */
 export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}): Semaphore {
 	const { each, waiting: most, busy } = { ...UNBOUNDED, ...bounds };
-	const waiting = new FairQueue<{ key: string; begin(): void }>();
+	const waiting = new FairQueue<Waiting>();
 	const running = new Map<string, number>();
 	let total = 0;
 	const isFree = ({ key }: { key: string }) => total < width && (running.get(key) ?? 0) < each;
-
-	function wait(key: string, limit_ms: number | undefined): Promise<void> {
-		if (waiting.count(key) >= most) return Promise.reject(busy());
-		return new Promise((resolve, reject) => {
-			const entry = {
-				key,
-				begin: () => {
-					clearTimeout(timer);
-					resolve();
-				},
-			};
-			const giveUp = () => {
-				waiting.remove(entry, key);
-				reject(busy());
-			};
-			const timer = limit_ms === undefined ? undefined : setTimeout(giveUp, limit_ms);
-			waiting.add(entry, key);
-		});
-	}
 
 	function begin(key: string): void {
 		total++;
@@ -82,9 +71,10 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 	}
 
 	/** @returns a promise of the permit, or undefined when it is granted immediately */
-	function enter({ key = "", limit_ms }: Wait): Promise<void> | undefined {
+	function enter(given: Wait): Promise<void> | undefined {
 		releaseSlot();
-		if (!isFree({ key })) return wait(key, limit_ms);
+		const { key = "" } = given;
+		if (!isFree({ key })) return waiting.count(key) >= most ? Promise.reject(busy()) : waitIn(waiting, given, busy);
 		begin(key);
 		return undefined;
 	}
@@ -109,4 +99,29 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 		},
 		fullest: () => waiting.fullest(),
 	};
+}
+
+/** Waits in a queue until the task begins, its time is over, or its client goes. */
+function waitIn(waiting: FairQueue<Waiting>, { key = "", limit_ms, left }: Wait, busy: () => Error): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const settle = () => {
+			clearTimeout(timer);
+			forget?.();
+		};
+		const entry = {
+			key,
+			begin: () => {
+				settle();
+				resolve();
+			},
+		};
+		const giveUp = (error: Error) => {
+			settle();
+			waiting.remove(entry, key);
+			reject(error);
+		};
+		const timer = limit_ms === undefined ? undefined : setTimeout(() => giveUp(busy()), limit_ms);
+		const forget = left && onClientGone(() => giveUp(left()));
+		waiting.add(entry, key);
+	});
 }

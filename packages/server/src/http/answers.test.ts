@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import * as v from "valibot";
+import { createAccountTurns } from "../account-turns.ts";
 import { AppError } from "../errors.ts";
 import { createLimits } from "../limits.ts";
 import type { Actor } from "../policy/model.ts";
@@ -253,6 +254,26 @@ test("the answers to one owner's machines are counted together", async (t) => {
 	for (let count = 0; count < 4; count++) ignore("192.0.2.1");
 	await until(() => used("answer_bytes") === 2 * MIB);
 	assert.equal(used("answer_bytes_per_account"), 2 * MIB);
+});
+
+test("work that waits for its account's turn is not begun once its client has gone", async (t) => {
+	const turns = createAccountTurns({ name: "questions", what: "questions", each: 1, waiting: 2, hint: "" });
+	const end = Promise.withResolvers<string>();
+	let begun = 0;
+	const work = () => {
+		begun++;
+		return end.promise;
+	};
+	const { ignore } = await serve(t, () => turns.run(work, { payer: "ada" }));
+	ignore("192.0.2.1");
+	await until(() => begun === 1);
+	const waiting = ignore("192.0.2.1");
+	await until(() => turns.limit.used() === 1);
+	waiting.destroy();
+	await until(() => turns.limit.used() === 0);
+	end.resolve("done");
+	await turns.run(async () => "next", { payer: "ada" });
+	assert.equal(begun, 1);
 });
 
 test("many long answers to quick readers leave everybody else their turn", async (t) => {

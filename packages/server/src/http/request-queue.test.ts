@@ -109,6 +109,19 @@ test("a request that ends while it waits to reacquire a slot holds up no other",
 	assert.deepEqual(requests.count(), { held: 1, waiting: 0, late: 0 });
 });
 
+test("who listens hears that a request is over, also when it is over already, unless they have stopped listening", async () => {
+	const { enter } = bench();
+	const [request] = enter("a");
+	const heard: string[] = [];
+	request?.onOver(() => heard.push("first"));
+	request?.onOver(() => heard.push("second"))();
+	request?.end();
+	assert.deepEqual(heard, ["first"]);
+	request?.onOver(() => heard.push("late"));
+	await nextTurn();
+	assert.deepEqual(heard, ["first", "late"]);
+});
+
 test("a request that holds a slot for long loses it while others wait, up to a limit", async () => {
 	const { requests, begun, enter } = bench({ slots: 2 });
 	enter("a", 8);

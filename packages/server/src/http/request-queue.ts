@@ -151,6 +151,8 @@ export class QueuedRequest implements Slot {
 	readonly #queue: RequestQueue;
 	/** The answer is sent, or its connection is closed. */
 	isOver = false;
+	/** Made for the first one: few requests have any. */
+	#listeners: Set<() => void> | undefined;
 
 	constructor(queue: RequestQueue, source: string) {
 		this.#queue = queue;
@@ -167,9 +169,17 @@ export class QueuedRequest implements Slot {
 		await new Promise<void>((resolve) => this.#queue.enqueue(this, resolve));
 	}
 
+	onOver(listener: () => void): () => void {
+		if (this.isOver) queueMicrotask(listener);
+		this.#listeners ??= new Set();
+		this.#listeners.add(listener);
+		return () => void this.#listeners?.delete(listener);
+	}
+
 	/** Gives up its slot or its wait, for good. */
 	end(): void {
 		this.isOver = true;
+		for (const listener of this.#listeners ?? []) listener();
 		const { begin } = this;
 		this.#queue.drop(this);
 		this.begin = undefined;

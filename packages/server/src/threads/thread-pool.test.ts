@@ -149,7 +149,7 @@ test("a question that cannot be sent to a thread is refused, and the others cont
 
 test("a question releases its request's slot", async () => {
 	let left = 0;
-	const slot = { release: () => left++, reacquire: async () => undefined };
+	const slot = { release: () => left++, reacquire: async () => undefined, onOver: () => () => undefined };
 	const pool = start();
 	await withSlot(slot, () => pool.ask("a"), undefined);
 	assert.equal(left, 1);
