@@ -41,3 +41,23 @@ export function createAccountSemaphore({ name, what, each, all, waiting, hint }:
 		limit: { name, max: waiting, used: semaphore.fullest, refused: () => refused, hint },
 	};
 }
+
+/** Dependencies of rules that ask the store what may take it long. */
+export interface QuestionNeeds {
+	long_questions: Pick<AccountTurns, "run">;
+}
+
+/**
+ * Makes the turns of questions that may read many rows. The thread that answers them also reads whole realms: no more than two are before it, one in work
+ * and the next, so that a cluster's operator waits for no others. Design: §13
+ */
+export function createLongQuestions(): AccountTurns {
+	return createAccountTurns({
+		name: "long_questions_waiting_per_account",
+		what: "questions about events, leases or tokens",
+		each: 1,
+		all: 2,
+		waiting: 64,
+		hint: "one account asks for events, leases or tokens in many requests at once: let it send one request after another",
+	});
+}

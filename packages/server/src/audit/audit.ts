@@ -1,3 +1,4 @@
+import type { QuestionNeeds } from "../account-semaphore.ts";
 import type { AccountStore } from "../accounts/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError } from "../errors.ts";
@@ -21,7 +22,7 @@ import {
 import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */
-export interface AuditNeeds {
+export interface AuditNeeds extends QuestionNeeds {
 	store: {
 		audit: AuditStore;
 		accounts: Pick<AccountStore, "byEmail" | "byId" | "startingWith">;
@@ -65,11 +66,12 @@ export async function listEvents(
 ): Promise<{ rows: ListedEvent[]; pagination: Pagination }> {
 	await requireScope(needs, actor, "read");
 	const query = await visibleTo(needs, actor, filter);
+	const { audit } = needs.store;
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `events ${actor.user_id} ${JSON.stringify(filter)}`,
-		read: (before, limit) => needs.store.audit.list(query, before, limit),
+		read: (before, limit) => needs.long_questions.run(() => audit.list(query, before, limit), actor),
 		position: (event) => event.position,
-		count: () => needs.store.audit.count(query),
+		count: () => needs.long_questions.run(() => audit.count(query), actor),
 	});
 }
 
@@ -183,7 +185,7 @@ export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor
 /** Reads what was stated about the log last, for the instance admin. @throws AppError forbidden, insufficient_scope */
 export async function latestProof(needs: AuditNeeds, actor: Actor): Promise<LatestProof> {
 	await requireInstanceAdmin(needs, actor, "read");
-	return needs.store.audit.latest();
+	return needs.long_questions.run(() => needs.store.audit.latest(), actor);
 }
 
 /** Reads an outside checkpoint in the form of the log line. @throws AppError validation_failed */

@@ -1,3 +1,4 @@
+import type { QuestionNeeds } from "../account-semaphore.ts";
 import { type AccessNeeds, authorize } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
@@ -13,7 +14,7 @@ const MOST_READS = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Dependencies of counting by day. */
-export interface DayNeeds {
+export interface DayNeeds extends QuestionNeeds {
 	store: AccessNeeds["store"] & { audit: Pick<AuditStore, "perDay" | "readsPerDay"> };
 	system: Pick<System, "now">;
 }
@@ -25,7 +26,7 @@ export type Day<Counts> = Counts & { day: string };
 export async function eventsPerDay(needs: DayNeeds, actor: Actor, slug: string): Promise<Day<DayCounts>[]> {
 	const realm = await authorize(needs, actor, slug, { capability: "audit:read" });
 	const range = lastDays(needs.system.now());
-	const counts = await needs.store.audit.perDay(realm.id, range);
+	const counts = await needs.long_questions.run(() => needs.store.audit.perDay(realm.id, range), actor);
 	return counts.map((count, at) => ({ day: dayOf(range.starts[at]), ...count }));
 }
 
@@ -42,7 +43,8 @@ export async function readsPerDay(
 	const { id: realm_id } = await authorize(needs, actor, slug, { capability: "audit:read" });
 	const range = lastDays(needs.system.now());
 	const name = { member_id: actor.user_id, realm_id, realm: slug, key, environment };
-	const { reads, isCut } = await needs.store.audit.readsPerDay(name, range, MOST_READS);
+	const ask = () => needs.store.audit.readsPerDay(name, range, MOST_READS);
+	const { reads, isCut } = await needs.long_questions.run(ask, actor);
 	const starts = range.starts.slice(DAYS - reads.length);
 	return { days: reads.map((count, at) => ({ day: dayOf(starts[at]), reads: count })), isCut };
 }

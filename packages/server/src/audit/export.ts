@@ -23,16 +23,17 @@ export async function exportEvents(
 ): Promise<{ rows: ChainedEvent[]; pagination: Pagination }> {
 	await requireScope(needs, actor, "read");
 	const query = await visibleTo(needs, actor, filter);
-	let { position: last } = await needs.store.audit.head();
+	const { audit } = needs.store;
+	let { position: last } = await audit.head();
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `export ${actor.user_id} ${JSON.stringify(filter)}`,
 		read(position, limit) {
 			const [after, end = last] = position?.split(" ") ?? [];
 			last = end;
-			return needs.store.audit.export(query, { after, last }, limit);
+			return needs.long_questions.run(() => audit.export(query, { after, last }, limit), actor);
 		},
 		position: (event) => `${event.position} ${last}`,
-		count: () => needs.store.audit.count(query),
+		count: () => needs.long_questions.run(() => audit.count(query), actor),
 	});
 }
 
@@ -48,7 +49,7 @@ export async function findKeys(
 	hash: string,
 ): Promise<NamedKeys> {
 	const realm = await authorize(needs, actor, slug, { capability: "audit:read" });
-	const found = await needs.store.audit.keys(realm.id, hash);
+	const found = await needs.long_questions.run(() => needs.store.audit.keys(realm.id, hash), actor);
 	if (found === undefined) throw new AppError("not_found", "no event of the realm refers to these keys");
 	return found;
 }

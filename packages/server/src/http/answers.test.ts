@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import * as v from "valibot";
-import { createAccountTurns } from "../account-turns.ts";
+import { createAccountSemaphore } from "../account-semaphore.ts";
 import { AppError } from "../errors.ts";
 import { createLimits } from "../limits.ts";
 import type { Actor } from "../policy/model.ts";
@@ -257,7 +257,7 @@ test("the answers to one owner's machines are counted together", async (t) => {
 });
 
 test("work that waits for its account's turn is not begun once its client has gone", async (t) => {
-	const turns = createAccountTurns({ name: "questions", what: "questions", each: 1, waiting: 2, hint: "" });
+	const turns = createAccountSemaphore({ name: "questions", what: "questions", each: 1, waiting: 2, hint: "" });
 	const end = Promise.withResolvers<string>();
 	let begun = 0;
 	const work = () => {

@@ -1,3 +1,4 @@
+import type { QuestionNeeds } from "../account-semaphore.ts";
 import { eventBy, type RealmRef } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
@@ -18,7 +19,8 @@ export interface LeaseNeeds extends AccessNeeds {
 	reaper: Pick<Reaper, "revokeNow" | "wake">;
 }
 
-interface ListNeeds extends LeaseNeeds {
+interface ListNeeds extends AccessNeeds, QuestionNeeds {
+	store: AccessNeeds["store"] & { leases: Pick<LeaseStore, "list" | "count"> };
 	keyring: { cursorKey(): Buffer };
 }
 
@@ -36,22 +38,23 @@ type Page = { rows: ListedLease[]; pagination: Pagination };
 /** Lists one page of a realm's leases, newest first. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
 export async function listRealmLeases(needs: ListNeeds, actor: Actor, slug: string, query: LeaseQuery): Promise<Page> {
 	const realm = await authorize(needs, actor, slug, { capability: "audit:read" });
-	return listPage(needs, realm.id, query);
+	return listPage(needs, actor, realm.id, query);
 }
 
 /** Lists one page of all realms' leases, newest first. @throws AppError forbidden, insufficient_scope. Design: §7.1 */
 export async function listAllLeases(needs: ListNeeds, actor: Actor, query: LeaseQuery): Promise<Page> {
 	await requireInstanceAdmin(needs, actor, "read");
-	return listPage(needs, "", query);
+	return listPage(needs, actor, "", query);
 }
 
-function listPage(needs: ListNeeds, realm_id: string, query: LeaseQuery): Promise<Page> {
+function listPage(needs: ListNeeds, actor: Actor, realm_id: string, query: LeaseQuery): Promise<Page> {
+	const { leases } = needs.store;
 	const filter = { realm_id, engine: query.engine ?? "", state: query.state ?? "" } as const;
 	return readPage(needs.keyring.cursorKey(), query, {
 		list: `leases ${JSON.stringify(filter)}`,
-		read: (before, limit) => needs.store.leases.list(filter, before ?? NEWEST, limit),
+		read: (before, limit) => needs.long_questions.run(() => leases.list(filter, before ?? NEWEST, limit), actor),
 		position: (lease) => lease.id,
-		count: () => needs.store.leases.count(filter),
+		count: () => needs.long_questions.run(() => leases.count(filter), actor),
 	});
 }
 

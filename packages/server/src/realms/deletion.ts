@@ -1,3 +1,4 @@
+import type { QuestionNeeds } from "../account-semaphore.ts";
 import { eventBy, systemEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import { beside, namesOf } from "../names.ts";
@@ -30,18 +31,19 @@ function endOfRestoring(now: Date): string {
  * Design: §15
  */
 export async function listDeletedRealms(
-	needs: RealmNeeds,
+	needs: RealmNeeds & QuestionNeeds,
 	actor: Actor,
 	page: PageRequest,
 ): Promise<{ rows: ListedDeletion[]; pagination: Pagination }> {
 	await requireScope(needs, actor, "read");
 	await requireUnrestricted(needs, actor);
 	const which = restorableBy(actor, needs.system.now());
+	const { realms } = needs.store;
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
 		list: `deleted realms ${which.user_id ?? ""}`,
-		read: (after, limit) => needs.store.realms.deleted(which, after ?? "", limit),
+		read: (after, limit) => needs.long_questions.run(() => realms.deleted(which, after ?? "", limit), actor),
 		position: (realm) => realm.id,
-		count: () => needs.store.realms.countDeleted(which),
+		count: () => needs.long_questions.run(() => realms.countDeleted(which), actor),
 	});
 	const names = await namesOf(
 		needs,

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { QuestionNeeds } from "../account-semaphore.ts";
 import { type Route, route } from "../http/route.ts";
 import { Deleted, Instant, Uuid } from "../messages.ts";
 import { beside, DeleterFields, namesOf, OwnerFields, WithNames } from "../names.ts";
@@ -29,7 +30,7 @@ const ListedSchema = v.object({
 });
 
 /** Spec: API › Realms. */
-export function realmRoutes(needs: RealmNeeds): Route[] {
+export function realmRoutes(needs: RealmNeeds & QuestionNeeds): Route[] {
 	return [...living(needs), listRoute(needs), ...deletion(needs)];
 }
 
@@ -73,7 +74,7 @@ function living(needs: RealmNeeds): Route[] {
 	];
 }
 
-function listRoute(needs: RealmNeeds): Route {
+function listRoute(needs: RealmNeeds & QuestionNeeds): Route {
 	return route({
 		method: "GET",
 		path: "/api/v1/realms",

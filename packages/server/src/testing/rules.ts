@@ -1,3 +1,4 @@
+import { createLongQuestions, type QuestionNeeds } from "../account-semaphore.ts";
 import type { Account } from "../accounts/model.ts";
 import { type Keyring, openKeyring } from "../crypto/keyring.ts";
 import type { Role } from "../policy/model.ts";
@@ -8,7 +9,7 @@ import { type Cleanup, openTestStore, type TestStore } from "./store.ts";
 import { createTestSystem, type TestSystem } from "./system.ts";
 
 /** Dependencies of nearly every rule, on the real store. */
-export interface TestRules extends TestStore {
+export interface TestRules extends TestStore, QuestionNeeds {
 	system: TestSystem;
 	keyring: Keyring;
 }
@@ -23,7 +24,7 @@ export async function openTestRules(cleanup: Cleanup): Promise<TestRules> {
 		master: Buffer.alloc(32, 1),
 		system,
 	});
-	return { ...opened, system, keyring };
+	return { ...opened, system, keyring, long_questions: createLongQuestions() };
 }
 
 /** Adds an account; the first of a store becomes its instance admin. */

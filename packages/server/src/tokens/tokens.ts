@@ -1,3 +1,4 @@
+import type { QuestionNeeds } from "../account-semaphore.ts";
 import { type AuditStore, eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError, LimitReached } from "../errors.ts";
@@ -17,7 +18,7 @@ import type { System } from "../system.ts";
 import { type ApiToken, MAX_TOKENS, TOKEN_KEPT_DAYS, type TokenStore } from "./model.ts";
 
 /** Dependencies of the rules of API tokens. */
-export interface TokenNeeds {
+export interface TokenNeeds extends QuestionNeeds {
 	store: { tokens: TokenStore; realms: Pick<RealmStore, "access">; audit: Pick<AuditStore, "append"> };
 	system: System;
 	keyring: { cursorKey(): Buffer };
@@ -171,12 +172,13 @@ export async function listTokens(
 	await requireScopeOfAny(needs, actor, "read");
 	const { tokens } = needs.store;
 	const line = limitedToken(actor);
+	const inTurn = <T>(ask: () => Promise<T>) => needs.long_questions.run(ask, actor);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `tokens ${line ?? actor.user_id}`,
 		read: (after = "", limit) =>
-			line === undefined ? tokens.list(actor.user_id, after, limit) : tokens.listLine(line, after, limit),
+			line === undefined ? tokens.list(actor.user_id, after, limit) : inTurn(() => tokens.listLine(line, after, limit)),
 		position: (token) => token.id,
-		count: () => (line === undefined ? tokens.count(actor.user_id) : tokens.countLine(line)),
+		count: () => (line === undefined ? tokens.count(actor.user_id) : inTurn(() => tokens.countLine(line))),
 	});
 }
 

@@ -1,3 +1,4 @@
+import { createLongQuestions } from "../account-semaphore.ts";
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { createPasswordQueue } from "../accounts/password-queue.ts";
 import { accountRoutes } from "../accounts/routes.ts";
@@ -103,12 +104,11 @@ export function wireApp(parts: AppParts) {
 	const identify = createIdentify({ ...signing, store, system, second_factor, noted });
 	const issuer_keys = createIssuerKeys(config.trusts);
 	const metrics = createMetrics({ ...parts, issuer_keys });
-	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines) };
+	const { promotions, whole_reads, long_questions, calls } = createTurns(limits);
+	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
-	const [promotions, whole_reads, calls] = [createPromotions(), createWholeReads(), createEngineCalls()];
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
-	for (const limit of [lowDiskLimit(store), promotions.limit, whole_reads.limit, calls.limit, ...ofRows, ...ofLeases])
-		limits.add(limit);
+	for (const limit of [lowDiskLimit(store), ...ofRows, ...ofLeases]) limits.add(limit);
 	const [sso, server] = [createSso(parts), createServerNeeds(parts, needs)];
 	const secrets = {
 		...needs,
@@ -147,6 +147,18 @@ export function wireApp(parts: AppParts) {
 	]);
 	const admission = createAdmission({ newHeaders, limits }, trusted_proxies);
 	return { app: app as never, newHeaders, admission };
+}
+
+/** Makes the turns that accounts take in costly work. */
+function createTurns(limits: Pick<Limits, "add">) {
+	const turns = {
+		promotions: createPromotions(),
+		whole_reads: createWholeReads(),
+		long_questions: createLongQuestions(),
+		calls: createEngineCalls(),
+	};
+	for (const { limit } of Object.values(turns)) limits.add(limit);
+	return turns;
 }
 
 /** Makes what the rules of the server's own care need. */

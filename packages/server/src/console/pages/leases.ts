@@ -1,3 +1,4 @@
+import type { QuestionNeeds } from "../../account-semaphore.ts";
 import { type LeaseNeeds, listRealmLeases, revokeLease } from "../../leases/leases.ts";
 import type { LeaseState, ListedLease } from "../../leases/model.ts";
 import { type Names, nameIn, namesOf } from "../../names.ts";
@@ -10,7 +11,7 @@ import { table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's leases. */
-export type LeasePageNeeds = LeaseNeeds & MemberPageNeeds;
+export type LeasePageNeeds = LeaseNeeds & MemberPageNeeds & QuestionNeeds;
 
 /** Leases of each state that the page shows. */
 const PAGE = 100;

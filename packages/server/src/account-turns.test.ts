@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { createLongQuestions } from "./account-semaphore.ts";
+import { latestProof, listEvents } from "./audit/audit.ts";
+import { eventsPerDay, readsPerDay } from "./audit/days.ts";
+import { exportEvents, findKeys } from "./audit/export.ts";
+import { AppError } from "./errors.ts";
+import { listAllLeases, listRealmLeases } from "./leases/leases.ts";
+import { listDeletedRealms } from "./realms/deletion.ts";
+import { DECLARATIONS, type Store } from "./store/store.ts";
+import { actorOf } from "./testing/actor.ts";
+import { addAccount, addRealm, openTestRules } from "./testing/rules.ts";
+import { listTokens } from "./tokens/tokens.ts";
+
+/** Questions that no account asks in long questions' turns: those in the turns of whole reads, the server's own, and verifying the log, which another thread does for the instance admin. */
+const OTHERS = [
+	...["secrets.currentVersions", "secrets.pairs", "secrets.keySet", "secrets.deleted", "secrets.countDeleted"],
+	...["secrets.countExpiring", "leases.openByConfig", "leases.openByRealm", "realms.fullest"],
+	...["audit.verify", "audit.compare", "audit.checkpoints"],
+];
+
+test("each question that may read many rows is asked in a turn of its account", async (t) => {
+	const rules = await openTestRules(t);
+	const payers = new AsyncLocalStorage<string>();
+	const asked = new Set<string>();
+	const store = Object.fromEntries(
+		Object.entries(rules.store).map(([noun, verbs]) => [
+			noun,
+			Object.fromEntries(
+				Object.entries(Object(verbs) as Record<string, (...args: unknown[]) => unknown>).map(([verb, run]) => [
+					verb,
+					(...args: unknown[]) => {
+						const name = `${noun}.${verb}`;
+						if (DECLARATIONS.get(name)?.kind === "scan") asked.add(`${name} for ${payers.getStore()}`);
+						return run(...args);
+					},
+				]),
+			),
+		]),
+	) as unknown as Store;
+	const long_questions = {
+		run: <T>(ask: () => Promise<T>, { payer }: { payer: string }) => payers.run(payer, ask),
+	};
+	const needs = { ...rules, store, long_questions, hasRole: () => true, realms_per_account: 1 };
+	const account = await addAccount(rules.store);
+	const { slug } = await addRealm(rules.store, account);
+	const actor = () => actorOf(account, { instance_admin: true, payer: "payer" });
+	const token = { ...actor(), token_id: "t", jti: undefined, expires_at: "2031-01-01T00:00:00.000Z" };
+	const page = { limit: 1, include_total: "true" } as const;
+	await listEvents(needs, actor(), {}, page);
+	await latestProof(needs, actor());
+	await exportEvents(needs, actor(), {}, page);
+	await assert.rejects(findKeys(needs, actor(), slug, "0".repeat(64)), AppError);
+	await eventsPerDay(needs, actor(), slug);
+	await readsPerDay(needs, actor(), { slug, key: "KEY", environment: "dev" });
+	await listRealmLeases(needs, actor(), slug, page);
+	await listAllLeases(needs, actor(), page);
+	await listTokens(needs, token, page);
+	await listDeletedRealms(needs, actor(), page);
+	const scans = [...DECLARATIONS].flatMap(([name, { kind }]) => (kind === "scan" ? [name] : []));
+	assert.deepEqual(
+		[...asked].sort(),
+		scans
+			.filter((name) => !OTHERS.includes(name))
+			.map((name) => `${name} for payer`)
+			.sort(),
+	);
+});
+
+/** Long questions that end on command. */
+function bench() {
+	const turns = createLongQuestions();
+	const begun: string[] = [];
+	const ends: Record<string, () => void> = {};
+	const ask = (payer: string, name: string) =>
+		turns.run(
+			() => {
+				begun.push(name);
+				return new Promise<void>((resolve) => {
+					ends[name] = resolve;
+				});
+			},
+			{ payer },
+		);
+	const end = async (name: string) => {
+		ends[name]?.();
+		await nextTurn();
+	};
+	return { turns, begun, ask, end };
+}
+
+test("an account has one long question in work, all together have two, and accounts take turns", async () => {
+	const { begun, ask, end } = bench();
+	const all = [ask("ada", "a1"), ask("ada", "a2"), ask("ada", "a3"), ask("bob", "b1"), ask("cyd", "c1")];
+	await nextTurn();
+	assert.deepEqual(begun, ["a1", "b1"]);
+	await end("a1");
+	assert.deepEqual(begun, ["a1", "b1", "a2"]);
+	await end("b1");
+	assert.deepEqual(begun, ["a1", "b1", "a2", "c1"]);
+	for (const name of ["a2", "c1", "a3"]) await end(name);
+	await Promise.all(all);
+});
+
+test("beyond 64 waiting long questions an account is refused under the limit's name, and others are not", async () => {
+	const { turns, begun, ask, end } = bench();
+	const all = Array.from({ length: 65 }, (_, at) => ask("ada", `a${at}`));
+	await assert.rejects(ask("ada", "more"), (error) => {
+		assert.ok(error instanceof AppError);
+		assert.match(error.message, /^64 .*\(long_questions_waiting_per_account\)/);
+		assert.deepEqual([error.code, error.headers["retry-after"]], ["rate_limited", "1"]);
+		return true;
+	});
+	assert.deepEqual([turns.limit.used(), turns.limit.refused?.()], [64, 1]);
+	all.push(ask("bob", "b"));
+	await nextTurn();
+	assert.deepEqual(begun, ["a0", "b"]);
+	await end("b");
+	for (let at = 0; at < 65; at++) await end(`a${at}`);
+	await Promise.all(all);
+});
