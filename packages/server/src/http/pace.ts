@@ -1,5 +1,11 @@
+import { clientGone } from "../errors.ts";
+import { onClientGone } from "../request-slot.ts";
+
 /** Milliseconds that all long work of one kind may take in one turn of the event loop. */
 const SHARE_MS = 8;
+
+/** Items of a list that are worked on in one step. */
+const FEW = 50;
 
 /** Interleaves long answers, or large bodies, without holding up a turn: writes that succeed immediately would never end the turn. Design: §13 */
 export class Pace {
@@ -28,6 +34,40 @@ export class Pace {
 		} finally {
 			count();
 		}
+	}
+
+	/**
+	 * Yields the items of a generator, each made in a step of its own. It ends the generator when its reader ends, or when the client of the current
+	 * request has gone.
+	 * @throws AppError request_timeout, which nobody waits for
+	 */
+	async *each<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+		const iterator = items[Symbol.asyncIterator]();
+		let isGone = false;
+		const forget = onClientGone(() => {
+			isGone = true;
+		});
+		try {
+			for (;;) {
+				const { done, value } = await this.step(() => iterator.next());
+				if (done === true) return;
+				if (isGone) throw clientGone();
+				yield value;
+			}
+		} finally {
+			forget();
+			await iterator.return?.();
+		}
+	}
+
+	/** Makes something of each item of a list, a few in each step. */
+	async map<Item, Made>(items: readonly Item[], make: (item: Item, index: number) => Made): Promise<Made[]> {
+		const made: Made[] = [];
+		const makeFew = async () => {
+			for (const item of items.slice(made.length, made.length + FEW)) made.push(make(item, made.length));
+		};
+		while (made.length < items.length) await this.step(makeFew);
+		return made;
 	}
 
 	#begin(): void {

@@ -11,6 +11,7 @@ import { createCache } from "../cache.ts";
 import type { Config } from "../config.ts";
 import { createConsole } from "../console/console.ts";
 import type { SiteNeeds } from "../console/endpoints.ts";
+import { createLargePages } from "../console/large-pages.ts";
 import { WIDTHS } from "../crypto/argon2.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { createSessionTokens } from "../crypto/session.ts";
@@ -30,6 +31,7 @@ import { Bodies } from "../http/bodies.ts";
 import { docsRoutes } from "../http/docs-routes.ts";
 import { createHeaders } from "../http/headers.ts";
 import { openApiRoute } from "../http/openapi-route.ts";
+import { Pace } from "../http/pace.ts";
 import type { Route } from "../http/route.ts";
 import { invitationRoutes } from "../invitations/routes.ts";
 import type { MasterKeySource } from "../keys/keys.ts";
@@ -104,7 +106,8 @@ export function wireApp(parts: AppParts) {
 	const identify = createIdentify({ ...signing, store, system, second_factor, noted });
 	const issuer_keys = createIssuerKeys(config.trusts);
 	const metrics = createMetrics({ ...parts, issuer_keys });
-	const { promotions, whole_reads, long_questions, calls } = createTurns(limits);
+	const turns = createTurns(limits);
+	const { promotions, whole_reads, long_questions, calls } = turns;
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
@@ -140,7 +143,7 @@ export function wireApp(parts: AppParts) {
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, promotions, issuer_keys, calls, server });
+	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, ...turns, issuer_keys, server });
 	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
 		...routes,
 		...docsRoutes(),
@@ -154,6 +157,7 @@ function createTurns(limits: Pick<Limits, "add">) {
 	const turns = {
 		promotions: createPromotions(),
 		whole_reads: createWholeReads(),
+		large_pages: createLargePages(),
 		long_questions: createLongQuestions(),
 		calls: createEngineCalls(),
 	};
@@ -181,11 +185,12 @@ function createSso({ system, address, limits, protocols }: AppParts) {
 function wireConsole(
 	parts: AppParts,
 	{ history }: Metrics,
-	rules: Omit<SiteNeeds, keyof AppParts | keyof Engines | "history" | "realms_per_account" | "second_factor">,
+	rules: Omit<SiteNeeds, keyof AppParts | keyof Engines | "history" | "realms_per_account" | "second_factor" | "pace">,
 ) {
 	const { limits, base_url, second_factor } = parts.config;
 	const { realms_per_account } = limits;
-	return createConsole(base_url, { ...parts, ...parts.engines, ...rules, history, realms_per_account, second_factor });
+	const own = { history, realms_per_account, second_factor, pace: new Pace() };
+	return createConsole(base_url, { ...parts, ...parts.engines, ...rules, ...own });
 }
 
 /** Makes the routes of accounts, and of the codes with which people get in. */

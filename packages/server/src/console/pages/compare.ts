@@ -6,13 +6,14 @@ import { type PromotionNeeds, promoteSecrets } from "../../secrets/promotion.ts"
 import type { BulkNeeds } from "../../secrets/secrets.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
+import type { LargePageNeeds } from "../large-pages.ts";
 import type { Endpoint, Fields, Moved, Page, Visit } from "../page.ts";
 import { options, table } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { COLUMNS } from "./secrets.ts";
 
 /** Dependencies of the page that compares environments. */
-export type ComparePageNeeds = BulkNeeds & PromotionNeeds;
+export type ComparePageNeeds = BulkNeeds & PromotionNeeds & LargePageNeeds;
 
 /** Keys that differ and are shown: as many as can be copied at once. */
 const MAX_SHOWN = 1000;
@@ -22,7 +23,7 @@ const PATH = /^\/console\/realms\/([^/]+)\/compare$/;
 /** Two environments beside each other, without values, and copying from one to the other. */
 export function comparePage(needs: ComparePageNeeds): Endpoint[] {
 	return [
-		{ method: "GET", path: PATH, answer: (visit) => compare(needs, visit) },
+		{ method: "GET", path: PATH, answer: (visit) => needs.large_pages.run(() => compare(needs, visit), visit.actor) },
 		{ method: "POST", path: PATH, answer: (visit) => promote(needs, visit) },
 	];
 }
@@ -65,7 +66,7 @@ async function differences(
 	const { from, to } = pair;
 	const same = html`<p>${equal === 1 ? "1 key has" : `${equal} keys have`} the same value in both.</p>`;
 	if (found.length === 0) return html`<h2>${from} and ${to} do not differ</h2>${same}`;
-	const rows = found.map((difference, index) => row(difference, index, pair, token !== undefined));
+	const rows = await needs.pace.map(found, (difference, index) => row(difference, index, pair, token !== undefined));
 	const list = table(
 		`${isAll ? "" : "The first "}${found.length} that differ`,
 		["Key", from, to, "Difference", `Copy to ${to}`],
@@ -82,7 +83,7 @@ async function differing(needs: ComparePageNeeds, actor: Visit["actor"], slug: s
 	const found: Difference[] = [];
 	let equal = 0;
 	const { groups } = await diffSecrets(needs, actor, slug, pair);
-	for await (const group of groups) {
+	for await (const group of needs.pace.each(groups)) {
 		for (const difference of group) {
 			if (difference.status === "equal") equal += 1;
 			else if (found.length === MAX_SHOWN) return { found, equal, isAll: false };

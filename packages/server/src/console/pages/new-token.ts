@@ -1,10 +1,12 @@
 import { type EngineNeeds, listRoles } from "../../engines/engines.ts";
 import { check } from "../../http/input.ts";
+import type { Actor } from "../../policy/model.ts";
 import { listRealms, type RealmNeeds } from "../../realms/realms.ts";
 import { CreateToken } from "../../tokens/model.ts";
 import { createToken, type TokenNeeds } from "../../tokens/tokens.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
+import type { LargePageNeeds } from "../large-pages.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
@@ -12,7 +14,7 @@ import { engineBoxes, enginesIn, scopeBoxes, scopesIn } from "./parts.ts";
 import { COLUMNS } from "./secrets.ts";
 
 /** Dependencies of the page that makes an API token. */
-export type NewTokenNeeds = TokenNeeds & RealmNeeds & AskAgainNeeds & Pick<EngineNeeds, "catalog">;
+export type NewTokenNeeds = TokenNeeds & RealmNeeds & AskAgainNeeds & LargePageNeeds & Pick<EngineNeeds, "catalog">;
 
 /** Realms to choose from; a token for another one is made with `svc`. */
 const MAX_REALMS = 1000;
@@ -48,15 +50,20 @@ async function newToken(needs: NewTokenNeeds, visit: Visit): Promise<Page> {
 			body: html`${onceBox("Your token", text, note)}<p><a href="/console/account">Your tokens</a></p>`,
 		};
 	}
-	const { rows } = await listRealms(needs, visit.actor, { limit: MAX_REALMS, cursor: undefined });
-	return {
-		...page,
-		body: form(
-			visit.token,
-			rows.map(({ slug }) => slug),
-			listRoles(needs),
-		),
-	};
+	return { ...page, body: form(visit.token, await realmsOf(needs, visit.actor), listRoles(needs)) };
+}
+
+/** Names the realms to choose from, reading a page in each step. */
+async function realmsOf(needs: NewTokenNeeds, actor: Actor): Promise<string[]> {
+	const slugs: string[] = [];
+	let cursor: string | undefined;
+	do {
+		const page = { limit: 100, cursor };
+		const { rows, pagination } = await needs.pace.step(() => listRealms(needs, actor, page));
+		slugs.push(...rows.map(({ slug }) => slug));
+		cursor = pagination.next_cursor;
+	} while (cursor !== undefined && slugs.length < MAX_REALMS);
+	return slugs;
 }
 
 function form(token: Html, realms: readonly string[], roles: readonly string[]): Html {

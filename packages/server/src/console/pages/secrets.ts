@@ -4,6 +4,7 @@ import { listSecrets } from "../../secrets/lists.ts";
 import type { BulkNeeds } from "../../secrets/secrets.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
+import type { LargePageNeeds } from "../large-pages.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { more, table, time } from "./parts.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
@@ -14,9 +15,12 @@ const PAGE = 1000;
 /** Environments from left to right, as secrets are promoted. */
 export const COLUMNS: readonly Environment[] = ["dev", "test", "staging", "prod"];
 
+type SecretsPageNeeds = BulkNeeds & LargePageNeeds;
+
 /** A realm's page of keys and environments. */
-export function secretsPages(needs: BulkNeeds): Endpoint[] {
-	return [{ method: "GET", path: /^\/console\/realms\/([^/]+)$/, answer: (visit) => secrets(needs, visit) }];
+export function secretsPages(needs: SecretsPageNeeds): Endpoint[] {
+	const answer = (visit: Visit) => needs.large_pages.run(() => secrets(needs, visit), visit.actor);
+	return [{ method: "GET", path: /^\/console\/realms\/([^/]+)$/, answer }];
 }
 
 /** Versions of a key in each environment. */
@@ -26,7 +30,7 @@ interface Line {
 	updated_at: string;
 }
 
-async function secrets(needs: BulkNeeds, { actor, params: [slug = ""], query }: Visit): Promise<Page> {
+async function secrets(needs: SecretsPageNeeds, { actor, params: [slug = ""], query }: Visit): Promise<Page> {
 	const may = await mayIn(needs, actor, slug);
 	const page = { limit: PAGE, cursor: query.cursor };
 	const { groups, pagination } = await listSecrets(needs, actor, slug, { asked: undefined, withValues: false }, page);
@@ -36,10 +40,11 @@ async function secrets(needs: BulkNeeds, { actor, params: [slug = ""], query }: 
 	const found = [...lines.values()].filter(({ key }) => key.toLowerCase().includes(q.toLowerCase()));
 	found.sort((one, other) => (one.key < other.key ? -1 : 1));
 	const now = needs.system.now().toISOString();
+	const rows = await needs.pace.map(found, (line) => row(slug, line, now, may("secrets:write")));
 	return {
 		...inRealm(slug, "Secrets", may),
 		title: slug,
-		body: html`${may("secrets:write") ? adding(slug) : ""}${search(slug, q)}${keys(slug, found, now, may("secrets:write"))}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`,
+		body: html`${may("secrets:write") ? adding(slug) : ""}${search(slug, q)}${keys(rows)}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`,
 		commands: [command`svc secret list --realm ${slug} --env prod`, command`svc diff dev prod --realm ${slug}`],
 	};
 }
@@ -63,14 +68,15 @@ function search(slug: string, q: string): Html {
 	return html`<search><form method="get" action="/console/realms/${slug}" class="row"><p><label for="q">Find a key</label><input id="q" name="q" type="search" value="${q}" autocomplete="off" spellcheck="false"></p><p><button>Find</button></p></form></search>`;
 }
 
-function keys(slug: string, lines: readonly Line[], now: string, mayWrite: boolean): Html {
-	if (lines.length === 0) return html`<p>No key here. A secret has a key, an environment and a value.</p>`;
-	const rows = lines.map(({ key, versions, updated_at }) => {
-		const first = COLUMNS.find((environment) => versions.has(environment)) ?? "dev";
-		const cells = COLUMNS.map((environment) => cell(slug, key, environment, versions.get(environment), now, mayWrite));
-		return html`<tr><th scope="row" class="key"><a href="/console/realms/${slug}/secrets/${key}?env=${first}">${key}</a></th>${cells}<td data-label="Changed">${time(updated_at)}</td></tr>`;
-	});
-	const count = lines.length === 1 ? "1 key" : `${lines.length} keys`;
+function row(slug: string, { key, versions, updated_at }: Line, now: string, mayWrite: boolean): Html {
+	const first = COLUMNS.find((environment) => versions.has(environment)) ?? "dev";
+	const cells = COLUMNS.map((environment) => cell(slug, key, environment, versions.get(environment), now, mayWrite));
+	return html`<tr><th scope="row" class="key"><a href="/console/realms/${slug}/secrets/${key}?env=${first}">${key}</a></th>${cells}<td data-label="Changed">${time(updated_at)}</td></tr>`;
+}
+
+function keys(rows: readonly Html[]): Html {
+	if (rows.length === 0) return html`<p>No key here. A secret has a key, an environment and a value.</p>`;
+	const count = rows.length === 1 ? "1 key" : `${rows.length} keys`;
 	return table(`${count}, with the version in each environment`, ["Key", ...COLUMNS, "Changed"], rows);
 }
 

@@ -41,6 +41,27 @@ test("a page whose secrets lie far apart is judged by the reading thread, one of
 	assert.equal(isNear(id, "prod", last?.position ?? "", 2), true);
 });
 
+test("a large page of all environments is judged by the reading thread if it has more than 400 rows", async (t) => {
+	const { file, id, store } = await setUp(t);
+	const db = openReader(file);
+	t.after(() => db.close());
+	const { isNear } = secretPages(db);
+	const before = DEV + PROD.length;
+	const add = (count: number) =>
+		Promise.all(
+			Array.from({ length: count }, (_, at) =>
+				store.secrets.set(aVersion(id, `MORE_${count}_${at}`, { environment: "test" }), anEvent()),
+			),
+		);
+	await add(400 - before);
+	assert.equal(isNear(id, undefined, "", 1001), true);
+	await add(1);
+	assert.deepEqual([isNear(id, undefined, "", 1001), isNear(id, undefined, "", 101)], [false, true]);
+	const far = await store.secrets.list(id, undefined, "", 1001);
+	assert.equal(far.length, 401);
+	assert.deepEqual(far.slice(0, 101), await store.secrets.list(id, undefined, "", 101));
+});
+
 test("both threads answer a page alike, and refuse one with an altered secret between", async (t) => {
 	const { store, id, alter } = await setUp(t);
 	const { secrets } = store;

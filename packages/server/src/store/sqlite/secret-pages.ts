@@ -10,6 +10,9 @@ type List = Implementations<"read">["secrets"]["list"];
 /** Rows judged here for each one that a page may show, those of other environments included: 400 take 15 ms. */
 const JUDGED_FOR_ONE = 4;
 
+/** Rows of a page of all environments judged here. The console's pages may have more, the API's have not. */
+const MAX_HERE = 400;
+
 const NEAR = `SELECT count(*) AS seen, total(environment = @environment) AS found FROM
 	(SELECT environment FROM secret WHERE realm_id = @realm_id AND deleted_at IS NULL AND id > @after ORDER BY id LIMIT @most) AS near`;
 
@@ -27,9 +30,9 @@ export function secretPages(db: Database) {
 	const prepare = createStatements(db);
 	return {
 		/** Tells whether a page judges so few rows that the thread which answers requests may read it. */
-		isNear(...[realm_id, environment, after, limit]: Parameters<List>): boolean {
-			if (environment === undefined) return true;
-			const most = JUDGED_FOR_ONE * limit;
+		isNear(...[realm_id, environment = "", after, limit]: Parameters<List>): boolean {
+			if (environment === "" && limit <= MAX_HERE) return true;
+			const most = environment === "" ? MAX_HERE + 1 : JUDGED_FOR_ONE * limit;
 			const { seen, found } = prepare(NEAR).get({ realm_id, environment, after: Number(after), most }) as {
 				seen: number;
 				found: number;

@@ -1,0 +1,21 @@
+import { type AccountTurns, createAccountTurns } from "../account-turns.ts";
+import type { Pace } from "../http/pace.ts";
+
+/** Dependencies of pages that look at many rows. */
+export interface LargePageNeeds {
+	/** One for all pages. */
+	pace: Pick<Pace, "step" | "each" | "map">;
+	large_pages: Pick<AccountTurns, "run">;
+}
+
+/** Makes the turns of large pages: each holds its rows, and what it makes of them, until it is complete. Design: §13 */
+export function createLargePages(): AccountTurns {
+	return createAccountTurns({
+		name: "large_pages_waiting_per_account",
+		what: "large pages of the console",
+		each: 1,
+		all: 8,
+		waiting: 16,
+		hint: "one account opens large pages of the console in many requests at once: find the program that does",
+	});
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { createBulkReads } from "../../audit/bulk-reads.ts";
+import { AppError } from "../../errors.ts";
+import { Pace } from "../../http/pace.ts";
+import { createPromotions } from "../../secrets/promotion.ts";
+import { setSecret } from "../../secrets/secrets.ts";
+import { createWholeReads } from "../../secrets/snapshot.ts";
+import { actorOf } from "../../testing/actor.ts";
+import { anEvent, aSession } from "../../testing/rows.ts";
+import { addAccount, addRealm, openTestRules } from "../../testing/rules.ts";
+import { html, textOf } from "../html.ts";
+import { createLargePages } from "../large-pages.ts";
+import type { Page, Visit } from "../page.ts";
+import { type ComparePageNeeds, comparePage } from "./compare.ts";
+import { secretsPages } from "./secrets.ts";
+
+const KEYS = 120;
+
+const rules = await openTestRules({ after });
+const account = await addAccount(rules.store);
+const session = aSession(account.id);
+await rules.store.accounts.openSession({ session, password: account.password }, anEvent());
+const { slug } = await addRealm(rules.store, account, { keyring: rules.keyring });
+
+/** A pace that counts its steps. */
+class CountingPace extends Pace {
+	steps = 0;
+	override step<T>(work: () => Promise<T>): Promise<T> {
+		this.steps++;
+		return super.step(work);
+	}
+}
+
+const pace = new CountingPace();
+const large_pages = createLargePages();
+const needs: ComparePageNeeds = {
+	...rules,
+	bulk_reads: createBulkReads(rules.store.audit),
+	...{ whole_reads: createWholeReads(), promotions: createPromotions(), large_pages, pace },
+	...{ enforce_expiry: false, realm_bytes: 1024 ** 3 },
+};
+const newActor = () => actorOf(account, { jti: session.jti });
+
+await Promise.all(
+	(["dev", "test"] as const).flatMap((environment) =>
+		Array.from({ length: KEYS }, (_, at) => {
+			const given = {
+				environment,
+				key: `KEY_${at}`,
+				value: "alike",
+				comment: "",
+				expires_at: null,
+				pre_encrypted: false,
+			};
+			return setSecret(needs, newActor(), slug, given);
+		}),
+	),
+);
+
+/** Opens a page of the realm. */
+async function open(pages: ReturnType<typeof comparePage>, query: object = {}): Promise<string> {
+	const endpoint = pages.find(({ method }) => method === "GET") ?? assert.fail("no page");
+	const visit = { actor: newActor(), params: [slug], query, form: {}, token: html`` } as unknown as Visit;
+	return textOf(((await endpoint.answer(visit)) as Page).body);
+}
+
+const compare = () => open(comparePage(needs), { from: "dev", to: "test" });
+
+test("keys that are equal are compared in a step each, so that a page of none leaves others their turns", async () => {
+	const before = pace.steps;
+	assert.match(await compare(), new RegExp(`${KEYS} keys have`));
+	assert.ok(pace.steps - before >= KEYS, `${pace.steps - before} steps`);
+});
+
+test("a realm's keys are shown a few in each step", async () => {
+	const before = pace.steps;
+	assert.equal((await open(secretsPages(needs))).match(/<tr><th scope="row"/g)?.length, KEYS);
+	assert.equal(pace.steps - before, Math.ceil(KEYS / 50));
+});
+
+test("of one account one large page is made at a time, and beyond 16 waiting it is refused", async () => {
+	const pending = Array.from({ length: 17 }, (_, at) => (at % 2 === 0 ? compare() : open(secretsPages(needs))));
+	await nextTurn();
+	assert.equal(large_pages.limit.used(), 16);
+	await assert.rejects(compare(), (error) => {
+		assert.ok(error instanceof AppError);
+		assert.match(`${error.code} ${error.message}`, /^rate_limited .*large_pages_waiting_per_account/);
+		return true;
+	});
+	await Promise.all(pending);
+});

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AppError } from "../errors.ts";
+import { withSlot } from "../request-slot.ts";
+import { Pace } from "./pace.ts";
+
+/** Counts the turns of the event loop that a task takes. */
+async function turnsOf(task: Promise<unknown>): Promise<number> {
+	let turns = 0;
+	let isOver = false;
+	const count = () => {
+		turns++;
+		if (!isOver) setImmediate(count);
+	};
+	setImmediate(count);
+	await task;
+	isOver = true;
+	return turns;
+}
+
+function work(ms: number): void {
+	for (const until = performance.now() + ms; performance.now() < until; );
+}
+
+async function* working(count: number, ms: number) {
+	for (let at = 0; at < count; at++) {
+		work(ms);
+		yield at;
+	}
+}
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+	const found: Item[] = [];
+	for await (const item of items) found.push(item);
+	return found;
+}
+
+test("the items of a generator that never waits are made in many turns, and come in their order", async () => {
+	const found = all(new Pace().each(working(12, 5)));
+	// Two of them use up a turn's share.
+	assert.ok((await turnsOf(found)) >= 5);
+	assert.deepEqual(await found, [...Array(12).keys()]);
+});
+
+test("a long list is worked on in many turns, and its results keep their order", async () => {
+	const made = new Pace().map([...Array(500).keys()], (item, index) => {
+		work(0.2);
+		return [item, index];
+	});
+	// Fifty take ten milliseconds.
+	assert.ok((await turnsOf(made)) >= 9);
+	assert.deepEqual(
+		await made,
+		[...Array(500).keys()].map((item) => [item, item]),
+	);
+});
+
+test("a generator ends when its reader does, and when the client of its request has gone", async () => {
+	let ended = 0;
+	async function* endless() {
+		try {
+			for (;;) yield "item";
+		} finally {
+			ended++;
+		}
+	}
+	const pace = new Pace();
+	for await (const _ of pace.each(endless())) break;
+	assert.equal(ended, 1);
+	const listeners = new Set<() => void>();
+	const onOver = (listener: () => void) => {
+		listeners.add(listener);
+		return () => void listeners.delete(listener);
+	};
+	const slot = { release: () => undefined, reacquire: async () => undefined, onOver };
+	const reading = withSlot(slot, () => all(pace.each(endless())), undefined);
+	setImmediate(() => {
+		for (const listener of listeners) listener();
+	});
+	await assert.rejects(reading, (error) => error instanceof AppError && error.code === "request_timeout");
+	assert.deepEqual([ended, listeners.size], [2, 0]);
+});
