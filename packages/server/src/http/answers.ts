@@ -1,8 +1,9 @@
 import type { ServerResponse } from "node:http";
-import { AppError } from "../errors.ts";
+import { AppError, clientGone } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { slotOfRequest } from "../request-slot.ts";
+import { createSemaphore } from "../semaphore.ts";
 import { PIECE_CHARS, Streamed } from "../streamed.ts";
 import { Budget, type Recipient } from "./budget.ts";
 import { Pace } from "./pace.ts";
@@ -21,6 +22,9 @@ export const SMALL_CHARS = 16 * KIB;
 /** Bytes that an answer in pieces holds: a value, its row, two pieces. */
 const STREAM_BYTES = 512 * KIB;
 
+/** Answers whose beginning is made at once, until each holds its share: as many as requests are handled. */
+const MAKING = 32;
+
 /** Milliseconds that a reader may take for one piece. */
 const PIECE_MS = 30_000;
 
@@ -38,6 +42,7 @@ export class Answers {
 	readonly #log: Log;
 	readonly #budget = new Budget(BUDGET, tooMuch);
 	readonly #pace = new Pace();
+	readonly #making = createSemaphore(MAKING);
 
 	constructor({ log, limits }: { log: Log; limits: Pick<Limits, "add"> }) {
 		this.#log = log;
@@ -61,29 +66,44 @@ export class Answers {
 		return this.#begin(outgoing, { ...head, headers }, slicesOf(body));
 	}
 
-	async #stream(outgoing: ServerResponse, to: Recipient, head: Head, { pieces, held }: Streamed) {
-		const first: Text[] = [];
-		let length = 0;
-		while (length <= WHOLE_BYTES) {
-			const { done, value } = await this.#pace.step(() => pieces.next());
-			if (done) return this.send(outgoing, to, head, joined(first));
-			if (value.length > 0) first.push(value);
-			length += value.length;
-		}
+	async #stream(outgoing: ServerResponse, to: Recipient, head: Head, answer: Streamed): Promise<Text | undefined> {
+		const { pieces, held } = answer;
 		try {
-			this.#hold(outgoing, to, STREAM_BYTES + held);
+			const letGo = held > SMALL_CHARS ? this.#hold(outgoing, to, held) : undefined;
+			const begin = async () => {
+				const { first, isAll } = await this.#makeFirst(outgoing, pieces);
+				letGo?.();
+				if (isAll) return this.send(outgoing, to, head, joined(first));
+				this.#hold(outgoing, to, STREAM_BYTES + held);
+				return this.#begin(outgoing, head, chained(first, pieces));
+			};
+			return await this.#making.run(begin, { key: to.account });
 		} catch (error) {
 			await pieces.return(undefined);
 			throw error;
 		}
-		return this.#begin(outgoing, head, chained(first, pieces));
 	}
 
-	/** Takes a share until the answer is sent. */
-	#hold(outgoing: ServerResponse, to: Recipient, bytes: number): void {
+	/** Makes what one write can send, and tells whether that is all. */
+	async #makeFirst(outgoing: ServerResponse, pieces: Pieces): Promise<{ first: Text[]; isAll: boolean }> {
+		const first: Text[] = [];
+		let length = 0;
+		while (length <= WHOLE_BYTES) {
+			if (outgoing.closed) throw clientGone();
+			const { done, value } = await this.#pace.step(() => pieces.next());
+			if (done) return { first, isAll: true };
+			if (value.length > 0) first.push(value);
+			length += value.length;
+		}
+		return { first, isAll: false };
+	}
+
+	/** Takes a share until the answer is sent. @returns a function that lets go of it before */
+	#hold(outgoing: ServerResponse, to: Recipient, bytes: number): () => void {
 		const release = this.#budget.take(to, bytes, () => outgoing.destroy());
 		if (outgoing.closed) release();
 		else outgoing.once("close", release);
+		return release;
 	}
 
 	#begin(outgoing: ServerResponse, { status, headers }: Head, pieces: Pieces): undefined {
