@@ -44,15 +44,15 @@ export function createAccountSemaphore({ name, what, each, all, waiting, hint }:
 
 /** Dependencies of rules that ask the store what may take it long. */
 export interface QuestionNeeds {
-	long_questions: Pick<AccountTurns, "run">;
+	long_questions: Pick<AccountSemaphore, "run">;
 }
 
 /**
  * Makes the turns of questions that may read many rows. The thread that answers them also reads whole realms: no more than two are before it, one in work
  * and the next, so that a cluster's operator waits for no others. Design: §13
  */
-export function createLongQuestions(): AccountTurns {
-	return createAccountTurns({
+export function createLongQuestions(): AccountSemaphore {
+	return createAccountSemaphore({
 		name: "long_questions_waiting_per_account",
 		what: "questions about events, leases or tokens",
 		each: 1,

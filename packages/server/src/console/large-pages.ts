@@ -1,16 +1,16 @@
-import { type AccountTurns, createAccountTurns } from "../account-turns.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import type { Pace } from "../http/pace.ts";
 
 /** Dependencies of pages that look at many rows. */
 export interface LargePageNeeds {
 	/** One for all pages. */
 	pace: Pick<Pace, "step" | "each" | "map">;
-	large_pages: Pick<AccountTurns, "run">;
+	large_pages: Pick<AccountSemaphore, "run">;
 }
 
 /** Makes the turns of large pages: each holds its rows, and what it makes of them, until it is complete. Design: §13 */
-export function createLargePages(): AccountTurns {
-	return createAccountTurns({
+export function createLargePages(): AccountSemaphore {
+	return createAccountSemaphore({
 		name: "large_pages_waiting_per_account",
 		what: "large pages of the console",
 		each: 1,

@@ -5,7 +5,7 @@ import { createBulkReads } from "../audit/bulk-reads.ts";
 import { noteBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { createSessionTokens } from "../crypto/session.ts";
-import { createIdentify } from "../http/authenticate.ts";
+import { createIdentify } from "../policy/authenticate.ts";
 import { syncSecrets } from "../secrets/lists.ts";
 import { createWholeReads } from "../secrets/snapshot.ts";
 import { aMachine, aMachineToken, anEvent } from "../testing/rows.ts";

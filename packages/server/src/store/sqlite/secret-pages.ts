@@ -30,7 +30,8 @@ export function secretPages(db: Database) {
 	const prepare = createStatements(db);
 	return {
 		/** Tells whether a page judges so few rows that the thread which answers requests may read it. */
-		isNear(...[realm_id, environment = "", after, limit]: Parameters<List>): boolean {
+		isNear(...[realm_id, env, after, limit]: Parameters<List>): boolean {
+			const environment = env ?? "";
 			if (environment === "" && limit <= MAX_HERE) return true;
 			const most = environment === "" ? MAX_HERE + 1 : JUDGED_FOR_ONE * limit;
 			const { seen, found } = prepare(NEAR).get({ realm_id, environment, after: Number(after), most }) as {
