@@ -1,4 +1,4 @@
-import { DurationError, parseDuration } from "@svc/protocol";
+import { DurationError } from "@svc/protocol";
 import { AppError } from "./errors.ts";
 
 /** Tells whether something has ended by an instant. @param expires_at its end; null when it has none. Both are ISO 8601 UTC. */
@@ -6,16 +6,7 @@ export function hasExpired(expires_at: string | null, by: string): boolean {
 	return expires_at !== null && expires_at <= by;
 }
 
-/**
- * Reads the life of something, in milliseconds.
- * @param what beginning of the error's message
- * @throws AppError invalid_ttl
- */
-export function parseTtl(ttl: unknown, { days = false, what = "invalid ttl" } = {}): number {
-	try {
-		return parseDuration(ttl, { days });
-	} catch (error) {
-		if (error instanceof DurationError) throw new AppError("invalid_ttl", `${what}: ${error.message}`);
-		throw error;
-	}
+/** Makes the error of a duration that cannot be read; any other exception stays as it is. @param what beginning of the message */
+export function invalidTtl(thrown: unknown, what = "invalid ttl"): unknown {
+	return thrown instanceof DurationError ? new AppError("invalid_ttl", `${what}: ${thrown.message}`) : thrown;
 }

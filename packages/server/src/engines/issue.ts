@@ -1,6 +1,6 @@
-import { type Fields, formatDuration, MAX_REQUEST_BYTES } from "@svc/protocol";
+import { type Fields, formatDuration, MAX_REQUEST_BYTES, parseDuration } from "@svc/protocol";
 import { AppError } from "../errors.ts";
-import { parseTtl } from "../expiry.ts";
+import { invalidTtl } from "../expiry.ts";
 import type { Actor } from "../policy/model.ts";
 import { admit, authorizeRole } from "./authorize.ts";
 import type { Caller, EngineNeeds } from "./engines.ts";
@@ -135,6 +135,14 @@ function ttlOf({ config, lives }: ReadyEngine, params: Fields): { ttl_ms: number
 			`ttl ${ttl} exceeds max ${String(config.fields.max_ttl ?? formatDuration(max_ms))}`,
 		);
 	return { ttl_ms, ttl };
+}
+
+function parseTtl(text: unknown): number {
+	try {
+		return parseDuration(text);
+	} catch (error) {
+		throw invalidTtl(error);
+	}
 }
 
 /** Names tried until one is free. */

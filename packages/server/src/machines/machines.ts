@@ -1,7 +1,8 @@
+import { parseDuration } from "@svc/protocol";
 import { eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError } from "../errors.ts";
-import { parseTtl } from "../expiry.ts";
+import { invalidTtl } from "../expiry.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import type { AccessNeeds } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
@@ -147,10 +148,18 @@ export async function createMachineToken(
 
 /** Reads the life of a token in milliseconds. @throws AppError invalid_ttl */
 function lifeOf(ttl: string): number {
-	const life_ms = parseTtl(ttl, { days: true });
+	const life_ms = parsed(ttl);
 	if (life_ms < 1000) throw new AppError("invalid_ttl", "ttl must be at least 1s");
 	if (life_ms > MAX_TOKEN_DAYS * DAY_MS) throw new AppError("invalid_ttl", `ttl must be at most ${MAX_TOKEN_DAYS}d`);
 	return life_ms;
+}
+
+function parsed(ttl: string): number {
+	try {
+		return parseDuration(ttl, { days: true });
+	} catch (error) {
+		throw invalidTtl(error);
+	}
 }
 
 /** Reads one page of a machine's tokens. @throws AppError not_found, forbidden, insufficient_scope. Design: §15 */

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type Schema, Validator } from "@cfworker/json-schema";
-import { type Descriptor, type Fields, MASK } from "@svc/protocol";
+import { type Descriptor, type Fields, MASK, parseDuration } from "@svc/protocol";
 import { AppError } from "../../errors.ts";
-import { parseTtl } from "../../expiry.ts";
+import { invalidTtl } from "../../expiry.ts";
 import { ROLES } from "../../policy/model.ts";
 import type { Environment, Kind } from "../kinds/kind.ts";
 
@@ -142,7 +142,12 @@ function checkDurations(fields: Fields): void {
 
 /** Reads a duration field in milliseconds; undefined when it is absent. @throws AppError invalid_ttl */
 function durationOf(fields: Fields, name: (typeof TTL_FIELDS)[number]): number | undefined {
-	return fields[name] === undefined ? undefined : parseTtl(fields[name], { what: name });
+	if (fields[name] === undefined) return undefined;
+	try {
+		return parseDuration(fields[name]);
+	} catch (error) {
+		throw invalidTtl(error, name);
+	}
 }
 
 /** Lives of credentials where the configuration sets none, in milliseconds. Spec: ENGINES › Limits */
