@@ -13,13 +13,13 @@ export const PersonFields = { email: v.optional(v.string()), name: v.optional(v.
 /** Fields that it adds for an account, or for a machine. */
 export const NameFields = { ...PersonFields, machine: v.optional(v.string()) };
 
-/** Fields beside the id of whoever made something. */
+/** Fields beside the id of the maker. */
 export const MakerFields = { created_by_email: PersonFields.email, created_by_name: PersonFields.name };
 
 /** Fields beside the id of a realm's owner. */
 export const OwnerFields = { owner_email: PersonFields.email, owner_name: PersonFields.name };
 
-/** Fields beside the id of whoever deleted something. */
+/** Fields beside the id of an account or machine that deleted something. */
 export const DeleterFields = {
 	...{ deleted_by_email: PersonFields.email, deleted_by_name: PersonFields.name },
 	deleted_by_machine: NameFields.machine,
