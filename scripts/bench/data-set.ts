@@ -6,7 +6,6 @@ import { hash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createLongQuestions } from "../../packages/server/src/account-semaphore.ts";
 import { openKeyring } from "../../packages/server/src/crypto/keyring.ts";
 import { loadMasterKey } from "../../packages/server/src/crypto/master-key.ts";
 import type { Actor } from "../../packages/server/src/policy/model.ts";
@@ -93,11 +92,7 @@ async function fill(directory: string, { realms, secretsPerRealm }: DataSize): P
 	const limits = { realm_bytes: Number.MAX_SAFE_INTEGER, realms_per_account: Number.MAX_SAFE_INTEGER };
 	const needs = { store, system, keyring, enforce_expiry: false, ...limits };
 	const actor = await addOwner(needs);
-	const { token } = await createToken(
-		{ ...needs, hasRole: () => false, long_questions: createLongQuestions() },
-		actor,
-		{ name: "bench", scopes: ["read"] },
-	);
+	const { token } = await createToken({ ...needs, hasRole: () => false }, actor, { name: "bench", scopes: ["read"] });
 	for (let first = 0; first < realms; first += REALMS_AT_ONCE) {
 		const some = Array.from({ length: Math.min(REALMS_AT_ONCE, realms - first) }, (_, at) => slugOf(first + at));
 		await Promise.all(some.map((slug) => addRealm(needs, actor, slug, secretsPerRealm)));
@@ -133,6 +128,7 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
 	const request = {
 		machine: undefined,
+		payer: user_id,
 		purpose: undefined,
 		token_id: undefined,
 		jti: "load",
@@ -140,15 +136,7 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 		ip: "127.0.0.1",
 		grants: [],
 	};
-	return {
-		user_id,
-		payer: user_id,
-		...names,
-		instance_admin: true,
-		scopes: ["read", "write", "delete"],
-		...unrestricted,
-		...request,
-	};
+	return { user_id, ...names, instance_admin: true, scopes: ["read", "write", "delete"], ...unrestricted, ...request };
 }
 
 async function addRealm(needs: Needs, actor: Actor, slug: string, secrets: number): Promise<void> {

@@ -60,13 +60,8 @@ test("each question that may read many rows is asked in a turn of its account", 
 	await listTokens(needs, token, page);
 	await listDeletedRealms(needs, actor(), page);
 	const scans = [...DECLARATIONS].flatMap(([name, { kind }]) => (kind === "scan" ? [name] : []));
-	assert.deepEqual(
-		[...asked].sort(),
-		scans
-			.filter((name) => !OTHERS.includes(name))
-			.map((name) => `${name} for payer`)
-			.sort(),
-	);
+	const long = scans.filter((name) => !OTHERS.includes(name));
+	assert.deepEqual(asked, new Set(long.map((name) => `${name} for payer`)));
 });
 
 /** Long questions that end on command. */

@@ -59,7 +59,7 @@ export function auditRoutes(needs: AuditNeeds & AccessNeeds & NameNeeds): Route[
 			}),
 			status: 200,
 			answer: v.object({ events: v.array(NamedSchema), pagination: PaginationSchema }),
-			errors: ["invalid_limit", "invalid_cursor", "validation_failed"],
+			errors: ["invalid_limit", "invalid_cursor", "validation_failed", "rate_limited"],
 			async handle({ actor, query }) {
 				const { limit, cursor, include_total, names, ...filter } = query;
 				const { rows, pagination } = await listEvents(needs, actor, filter, { limit, cursor, include_total });
@@ -104,7 +104,7 @@ function exportRoute(needs: AuditNeeds): Route {
 		}),
 		status: 200,
 		answer: v.object({ events: v.array(ChainedSchema), pagination: PaginationSchema }),
-		errors: ["invalid_limit", "invalid_cursor"],
+		errors: ["invalid_limit", "invalid_cursor", "rate_limited"],
 		async handle({ actor, query }) {
 			const { realm, since, until, ...page } = query;
 			const { rows, pagination } = await exportEvents(needs, actor, { realm, since, until }, page);
@@ -126,7 +126,7 @@ function keysRoute(needs: AuditNeeds & AccessNeeds): Route {
 		summary: "The keys that the event of a bulk read refers to: the parts of its key_set, or the keys of a part",
 		status: 200,
 		answer: v.object({ parts: v.optional(v.array(v.string())), keys: v.optional(v.array(v.string())) }),
-		errors: ["not_found"],
+		errors: ["not_found", "rate_limited"],
 		handle: ({ actor, params }) => findKeys(needs, actor, params.slug, params.keys),
 	});
 }

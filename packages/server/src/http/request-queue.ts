@@ -150,7 +150,7 @@ export class QueuedRequest implements Slot {
 	since = 0;
 	readonly #queue: RequestQueue;
 	/** The answer is sent, or its connection is closed. */
-	isOver = false;
+	isOver: boolean = false;
 	/** Made for the first one: few requests have any. */
 	#listeners: Set<() => void> | undefined;
 
@@ -164,7 +164,6 @@ export class QueuedRequest implements Slot {
 	}
 
 	async reacquire(): Promise<void> {
-		// biome-ignore lint/suspicious/noUnnecessaryConditions: `end` sets it
 		if (this.isOver || this.#queue.holds(this)) return;
 		await new Promise<void>((resolve) => this.#queue.enqueue(this, resolve));
 	}

@@ -85,7 +85,7 @@ function realmLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 			query: Query,
 			status: 200,
 			answer: Page,
-			errors: ["not_found", "invalid_limit", "invalid_cursor"],
+			errors: ["not_found", "invalid_limit", "invalid_cursor", "rate_limited"],
 			async handle({ actor, params, query }) {
 				return listed(needs, await listRealmLeases(needs, actor, params.slug, query), query.names);
 			},
@@ -130,7 +130,7 @@ function instanceLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 			query: Query,
 			status: 200,
 			answer: Page,
-			errors: ["invalid_limit", "invalid_cursor"],
+			errors: ["invalid_limit", "invalid_cursor", "rate_limited"],
 			async handle({ actor, query }) {
 				return listed(needs, await listAllLeases(needs, actor, query), query.names);
 			},

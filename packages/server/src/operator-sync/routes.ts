@@ -44,7 +44,7 @@ export function operatorSyncRoutes(needs: BulkNeeds & { isComplete(): Promise<bo
 			forMachines: true,
 			status: 200,
 			answer: v.object({ data: v.record(v.string(), v.string()) }),
-			errors: ["invalid_environment", "not_found", "unhealthy"],
+			errors: ["invalid_environment", "not_found", "unhealthy", "rate_limited"],
 			async handle({ actor, params, query }) {
 				await requireComplete(needs);
 				const { groups, held } = await syncSecrets(needs, actor, params.realm, query.env).catch(neverInternal);

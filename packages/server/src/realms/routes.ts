@@ -83,7 +83,7 @@ function listRoute(needs: RealmNeeds & QuestionNeeds): Route {
 		query: v.object({ deleted: Deleted, ...pageQuery(), names: WithNames }),
 		status: 200,
 		answer: v.object({ realms: v.array(ListedSchema), pagination: PaginationSchema }),
-		errors: ["invalid_limit", "invalid_cursor"],
+		errors: ["invalid_limit", "invalid_cursor", "rate_limited"],
 		async handle({ actor, query }) {
 			if (query.deleted === "true") {
 				const { rows, pagination } = await listDeletedRealms(needs, actor, query);

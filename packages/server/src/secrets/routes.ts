@@ -143,7 +143,7 @@ function reading(needs: BulkNeeds & NameNeeds): Route[] {
 			query: v.object({ env: v.optional(Environment), values: WithValues, deleted: Deleted, ...pageQuery() }),
 			status: 200,
 			answer: v.object({ secrets: v.array(ListedSchema), pagination: PaginationSchema }),
-			errors: ["invalid_environment", "invalid_limit", "invalid_cursor", "not_found"],
+			errors: ["invalid_environment", "invalid_limit", "invalid_cursor", "not_found", "rate_limited"],
 			async handle({ actor, params, query }) {
 				if (query.deleted === "true") {
 					const { rows, pagination } = await listDeletedSecrets(needs, actor, params.slug, query.env, query);
@@ -252,7 +252,7 @@ function promotion(needs: PromotionNeeds & BulkNeeds): Route[] {
 			query: Diff,
 			status: 200,
 			answer: v.object({ secrets: v.array(DifferenceSchema) }),
-			errors: ["invalid_environment", "not_found"],
+			errors: ["invalid_environment", "not_found", "rate_limited"],
 			async handle({ actor, params, query }) {
 				const { groups, held } = await diffSecrets(needs, actor, params.slug, query);
 				return streamItems({ before: '{"secrets":[', groups, write: jsonObject, after: "]}", held });

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { QuestionNeeds } from "../account-semaphore.ts";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
@@ -28,7 +29,7 @@ function shown(token: ApiToken) {
 }
 
 /** Spec: API › API tokens. */
-export function tokenRoutes(needs: TokenNeeds): Route[] {
+export function tokenRoutes(needs: TokenNeeds & QuestionNeeds): Route[] {
 	return [
 		route({
 			method: "POST",
@@ -50,7 +51,7 @@ export function tokenRoutes(needs: TokenNeeds): Route[] {
 			query: v.object(pageQuery()),
 			status: 200,
 			answer: v.object({ tokens: v.array(TokenSchema), pagination: PaginationSchema }),
-			errors: ["invalid_limit", "invalid_cursor"],
+			errors: ["invalid_limit", "invalid_cursor", "rate_limited"],
 			async handle({ actor, query }) {
 				const { rows, pagination } = await listTokens(needs, actor, query);
 				return { tokens: rows.map(shown), pagination };

@@ -18,7 +18,7 @@ import type { System } from "../system.ts";
 import { type ApiToken, MAX_TOKENS, TOKEN_KEPT_DAYS, type TokenStore } from "./model.ts";
 
 /** Dependencies of the rules of API tokens. */
-export interface TokenNeeds extends QuestionNeeds {
+export interface TokenNeeds {
 	store: { tokens: TokenStore; realms: Pick<RealmStore, "access">; audit: Pick<AuditStore, "append"> };
 	system: System;
 	keyring: { cursorKey(): Buffer };
@@ -165,7 +165,7 @@ function limitedToken(actor: Actor): string | undefined {
 
 /** Reads one page of the caller's own tokens; for a limited token, itself and those that it made. Spec: API › API tokens. Design: §13 */
 export async function listTokens(
-	needs: TokenNeeds,
+	needs: TokenNeeds & QuestionNeeds,
 	actor: Actor,
 	page: PageRequest,
 ): Promise<{ rows: ApiToken[]; pagination: Pagination }> {

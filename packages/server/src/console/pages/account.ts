@@ -1,3 +1,4 @@
+import type { QuestionNeeds } from "../../account-semaphore.ts";
 import { hasExpired } from "../../expiry.ts";
 import type { RealmNeeds } from "../../realms/realms.ts";
 import type { ApiToken } from "../../tokens/model.ts";
@@ -8,7 +9,7 @@ import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../pa
 import { more, table, time } from "./parts.ts";
 
 /** Dependencies of the page of one's own account. */
-export type AccountPageNeeds = TokenNeeds & RealmNeeds;
+export type AccountPageNeeds = TokenNeeds & RealmNeeds & QuestionNeeds;
 
 const PAGE = 100;
 const PATH = /^\/console\/account$/;

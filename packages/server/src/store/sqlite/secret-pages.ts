@@ -1,11 +1,8 @@
 import type { Database } from "better-sqlite3";
 import type { ListedVersion } from "../../secrets/model.ts";
 import { rowAltered } from "../answers.ts";
-import type { Implementations } from "../store.ts";
 import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
-
-type List = Implementations<"read">["secrets"]["list"];
 
 /** Rows judged here for each one that a page may show, those of other environments included: 400 take 15 ms. */
 const JUDGED_FOR_ONE = 4;
@@ -30,8 +27,7 @@ export function secretPages(db: Database) {
 	const prepare = createStatements(db);
 	return {
 		/** Tells whether a page judges so few rows that the thread which answers requests may read it. */
-		isNear(...[realm_id, env, after, limit]: Parameters<List>): boolean {
-			const environment = env ?? "";
+		isNear(...[realm_id, environment = "", after, limit]: [string, string | undefined, string, number]): boolean {
 			if (environment === "" && limit <= MAX_HERE) return true;
 			const most = environment === "" ? MAX_HERE + 1 : JUDGED_FOR_ONE * limit;
 			const { seen, found } = prepare(NEAR).get({ realm_id, environment, after: Number(after), most }) as {
