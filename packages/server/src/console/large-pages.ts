@@ -1,10 +1,16 @@
 import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
-import type { Pace } from "../http/pace.ts";
+
+/** Divides the work on a page among turns of the event loop. */
+interface Pace {
+	step<T>(work: () => Promise<T>): Promise<T>;
+	each<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item>;
+	map<Item, Made>(items: readonly Item[], make: (item: Item, index: number) => Made): Promise<Made[]>;
+}
 
 /** Dependencies of pages that look at many rows. */
 export interface LargePageNeeds {
 	/** One for all pages. */
-	pace: Pick<Pace, "step" | "each" | "map">;
+	pace: Pace;
 	large_pages: Pick<AccountSemaphore, "run">;
 }
 
