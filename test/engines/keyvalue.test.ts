@@ -215,3 +215,27 @@ test("a configuration is shown without its secret, and a target that is away is 
 	);
 	assert.equal(ok(await configure({})).status, "healthy");
 });
+
+test(
+	"with ?if=healthy, what does not work is 409 and not stored, and the former configuration goes on",
+	options,
+	async () => {
+		const { token } = world.admin;
+		const { slug } = await realm(world.client, world.admin);
+		for (const place of ["", `/realms/${slug}`]) {
+			const path = `${place}/engines/keyvalue/config`;
+			const set = (address: string, password: string) => {
+				const raw = JSON.stringify({ address, password, ...(place === "" && { allowed_realms: ["*"] }) });
+				return world.client.send("PUT", `/api/v1${path}?if=healthy`, { token, raw });
+			};
+			ok(await set(redis.address, redis.password));
+			const former = ok(await world.client.get(path, { token }));
+			for (const broken of [await set("127.0.0.1:1", redis.password), await set(redis.address, "another password")]) {
+				refused(broken, 409, "conflict");
+				assert.match(broken.text, /was not stored\b/);
+			}
+			assert.deepEqual(ok(await world.client.get(path, { token })), former);
+			assert.ok(await isThere(ok(await invoke("generate", {}, slug)).username));
+		}
+	},
+);

@@ -99,6 +99,11 @@ test("an administrator sets a provider up, looks at it and tries it out", async 
 	assert.equal(gone.stdout, "unhealthy\n");
 	assert.match(gone.stderr, /^svc: \S.*\nhint: `svc sso show`/);
 	await svc(admin, 0, "sso remove gone --yes");
+	const kept = (await svc(admin, 0, "sso show corp --json")).stdout;
+	const worse = `sso set corp --from ${file} --set issuer=https://127.0.0.1:1 --secret client_secret`;
+	assert.match((await svc(admin, 1, worse, "other\n")).stderr, /\nhint: .*--force/);
+	assert.equal((await svc(admin, 0, "sso show corp --json")).stdout, kept);
+	assert.equal((await svc(admin, 0, "sso test corp")).stdout, "healthy\n", "the former one goes on");
 	assert.match((await svc(admin, 4, "sso show gone")).stderr, /^svc: provider gone\b/);
 	assert.match((await svc(admin, 1, `sso set gone --type oidc --from ${file}`)).stderr, /^svc: \S/);
 });

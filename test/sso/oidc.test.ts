@@ -193,3 +193,22 @@ test("the instance admin can try a provider out", async () => {
 	assert.equal(status, "unhealthy");
 	assert.match(message, /\bdiscovery\b/);
 });
+
+test("with ?if=healthy, what does not work is 409 and not stored, and people sign in as before", async () => {
+	const { client, root } = world;
+	const [{ token }, path] = [root, "/auth/providers/corp"];
+	const set = (more: object) => {
+		const { issuer, client_id, client_secret, ca_cert } = corp;
+		const config = { issuer, client_id, client_secret, ca_cert, groups_claim: "groups", ...more };
+		return client.send("PUT", `/api/v1${path}?if=healthy`, { token, raw: JSON.stringify({ type: "oidc", config }) });
+	};
+	ok(await set({}));
+	const former = ok(await client.get(path, { token }));
+	for (const more of [{ issuer: "https://127.0.0.1:1" }, { ca_cert: partner.ca_cert }]) {
+		const broken = await set(more);
+		refused(broken, 409, "conflict");
+		assert.match(broken.text, /was not stored\b/);
+	}
+	assert.deepEqual(ok(await client.get(path, { token })), former);
+	ok(await world.signIn("corp"));
+});
