@@ -166,6 +166,17 @@ test("given keys are not fetched, and a trust domain accepts its own names only"
 	for (let count = 0; count < 2; count++) ok(await exchange(jwt));
 });
 
+test("the keys of a SPIFFE bundle, which are for jwt-svid and name no algorithm, are taken", async () => {
+	const { set, exchange } = await deployment();
+	const sub = "spiffe://prod.example.com/deploy";
+	const own = [newKey("RS256", "rsa"), newKey("ES384", "ec")];
+	const keys = own.map(({ jwk: { alg: _, ...jwk } }) => ({ ...jwk, use: "jwt-svid" }));
+	ok(await set(given({ issuer: null, trust_domain: "prod.example.com", claims: { sub }, jwks: { keys } })));
+	const { iss: _, iat: __, jti: ___, ...svid } = claims({ sub });
+	for (const one of own) ok(await exchange(signJwt(one, svid)));
+	refused(await exchange(signJwt(newKey("RS256", "rsa"), svid)), 401, "invalid_credentials");
+});
+
 test("a JWT must match all claims of one of the machine's trusts", async () => {
 	const { set, exchange } = await deployment();
 	ok(await set(given({ claims: { sub: "deploy", environment: "prod" } }), "prod"));

@@ -23,6 +23,12 @@ const bare = newKey("RS256", "bare");
 const enc = newKey("RS256", "enc");
 const stranger = newKey("RS256", "rsa");
 const { alg: _, ...bare_jwk } = bare.jwk;
+/** One of each permitted algorithm besides. */
+const further = (["RS384", "RS512", "PS256", "PS384", "PS512", "ES384", "ES512", "EdDSA", "Ed25519"] as const).map(
+	(alg) => newKey(alg, alg),
+);
+/** Of the curve of Bitcoin, which is not permitted. */
+const koblitz = newKey("ES256K", "koblitz");
 
 /** Signing keys whose public halves the issuer publishes. */
 export const RIGHT_KEYS = { rsa, es };
@@ -30,6 +36,7 @@ export const RIGHT_KEYS = { rsa, es };
 /** Keys that the issuer publishes: good ones, a weak one, one for encryption, a shared one and a broken one. */
 export const PUBLISHED_KEYS: Json[] = [
 	...[rsa.jwk, es.jwk, weak.jwk, bare_jwk, { ...enc.jwk, use: "enc" }],
+	...[...further, koblitz].map(({ jwk }) => jwk),
 	{ kty: "oct", kid: "oct", k: Buffer.alloc(32, 7).toString("base64url") },
 	{ kty: "RSA", kid: "broken", n: "!", e: "AQAB" },
 ];
@@ -43,7 +50,10 @@ const YEAR_S = 365 * 24 * 3600;
 /** Makes every JWT of the table of attacks that needs one trust and no memory. */
 export function forgedJwts(target: Target): ForgedJwt[] {
 	const forge = forger(target);
-	const rows = [claimRows, audienceRows, issuerRows, timeRows, keyRows, headerRows, payloadRows, shapeRows];
+	const rows = [
+		...[claimRows, audienceRows, issuerRows, timeRows],
+		...[keyRows, algorithmRows, headerRows, payloadRows, shapeRows],
+	];
 	return rows
 		.flatMap((make) => make(forge, target))
 		.map(([row, what, token, answer]) => ({ row, what, token, answer }));
@@ -57,9 +67,10 @@ function forger({ issuer, audience, now_s }: Target) {
 		claims,
 		with: (over: Json, header: Json = {}, key: SigningKey = rsa) => signJwt(key, claims(over), header),
 		text: (change: (truth: string) => string) => signJwt(rsa, change(JSON.stringify(claims()))),
-		hmac(header: Json, key: string | Buffer) {
+		hmac(header: Json & { alg: string }, key: string | Buffer) {
 			const signed = `${part(header)}.${part(claims())}`;
-			return `${signed}.${createHmac("sha256", key).update(signed).digest("base64url")}`;
+			const hash = header.alg.replace("HS", "sha");
+			return `${signed}.${createHmac(hash, key).update(signed).digest("base64url")}`;
 		},
 		signed(header: Json, key: SigningKey, how: object) {
 			const text = `${part(header)}.${part(claims())}`;
@@ -151,8 +162,7 @@ function timeRows({ with: make, text }: Forge, { now_s }: Target): Row[] {
 	];
 }
 
-function keyRows({ claims, with: make, hmac, signed }: Forge): Row[] {
-	const pem = createPublicKey({ key: rsa.jwk, format: "jwk" }).export({ type: "spki", format: "pem" });
+function keyRows({ with: make, signed }: Forge): Row[] {
 	const own: Json = {
 		jwk: stranger.jwk,
 		jku: "https://127.0.0.1:1/keys",
@@ -160,13 +170,6 @@ function keyRows({ claims, with: make, hmac, signed }: Forge): Row[] {
 		x5c: ["AAAA"],
 	};
 	return [
-		...["none", "nOnE"].flatMap((alg): Row[] => [
-			[29, `${alg} with a signature`, make({}, { alg }), "header alg"],
-			[29, alg, `${part({ alg })}.${part(claims())}.`, "malformed"],
-		]),
-		[30, "HS256 with the PEM", hmac({ alg: "HS256", kid: "rsa" }, String(pem)), "header alg"],
-		[30, "HS256 with the JWK", hmac({ alg: "HS256", kid: "rsa" }, JSON.stringify(rsa.jwk)), "header alg"],
-		[31, "HS256 with the issuer's oct key", hmac({ alg: "HS256", kid: "oct" }, Buffer.alloc(32, 7)), "header alg"],
 		[31, "RS256 with the kid of an oct key", make({}, { kid: "oct" }), "key"],
 		[32, "RS256 with the kid of an EC key", make({}, { kid: "es" }), "key"],
 		[32, "PS256 with a key for RS256", signed({ alg: "PS256", kid: "rsa" }, rsa, PSS), "key"],
@@ -182,6 +185,23 @@ function keyRows({ claims, with: make, hmac, signed }: Forge): Row[] {
 		...Object.entries(own).map(([name, value]): Row => {
 			return [38, `own key by ${name}`, make({}, { [name]: value }, stranger), "signature"];
 		}),
+	];
+}
+
+function algorithmRows({ claims, with: make, hmac }: Forge): Row[] {
+	const pem = createPublicKey({ key: rsa.jwk, format: "jwk" }).export({ type: "spki", format: "pem" });
+	return [
+		...["none", "nOnE"].flatMap((alg): Row[] => [
+			[29, `${alg} with a signature`, make({}, { alg }), "header alg"],
+			[29, alg, `${part({ alg })}.${part(claims())}.`, "malformed"],
+		]),
+		...["HS256", "HS384", "HS512"].flatMap((alg): Row[] => [
+			[30, `${alg} with the PEM`, hmac({ alg, kid: "rsa" }, String(pem)), "header alg"],
+			[30, `${alg} with the JWK`, hmac({ alg, kid: "rsa" }, JSON.stringify(rsa.jwk)), "header alg"],
+			[31, `${alg} with the issuer's oct key`, hmac({ alg, kid: "oct" }, Buffer.alloc(32, 7)), "header alg"],
+		]),
+		[32, "ES256K with a key of the issuer", make({}, {}, koblitz), "header alg"],
+		...further.map((key): Row => [33, `${key.alg} with its key`, make({}, {}, key), "accepted"]),
 	];
 }
 

@@ -1,4 +1,12 @@
-import { generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign, type webcrypto } from "node:crypto";
+import {
+	constants,
+	generateKeyPairSync,
+	type KeyObject,
+	randomBytes,
+	randomUUID,
+	sign,
+	type webcrypto,
+} from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
@@ -7,9 +15,34 @@ import { startTlsServer } from "./oidc-server.ts";
 /** A JSON object. */
 export type Json = Record<string, unknown>;
 
+/** The way an algorithm signs: Ed25519 hashes by itself, and RSA has no curve. */
+interface Signing {
+	readonly hash?: string;
+	readonly curve?: string;
+	readonly padding?: number;
+	readonly saltLength?: number;
+}
+
+const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
+
+const ALGORITHMS = {
+	RS256: { hash: "sha256" },
+	RS384: { hash: "sha384" },
+	RS512: { hash: "sha512" },
+	PS256: { hash: "sha256", ...PSS },
+	PS384: { hash: "sha384", ...PSS },
+	PS512: { hash: "sha512", ...PSS },
+	ES256: { hash: "sha256", curve: "P-256" },
+	ES384: { hash: "sha384", curve: "P-384" },
+	ES512: { hash: "sha512", curve: "P-521" },
+	ES256K: { hash: "sha256", curve: "secp256k1" },
+	EdDSA: { curve: "Ed25519" },
+	Ed25519: { curve: "Ed25519" },
+} satisfies Record<string, Signing>;
+
 /** A private key that signs JWTs, and the public one as issuers publish it. */
 export interface SigningKey {
-	readonly alg: "RS256" | "ES256";
+	readonly alg: keyof typeof ALGORITHMS;
 	readonly kid: string;
 	readonly key: KeyObject;
 	readonly jwk: webcrypto.JsonWebKey & Json;
@@ -17,12 +50,14 @@ export interface SigningKey {
 
 /** Makes a key pair. @param bits of an RSA key */
 export function newKey(alg: SigningKey["alg"], kid: string, bits = 2048): SigningKey {
-	const pair =
-		alg === "RS256"
-			? generateKeyPairSync("rsa", { modulusLength: bits })
-			: generateKeyPairSync("ec", { namedCurve: "P-256" });
+	const { curve }: Signing = ALGORITHMS[alg];
+	const pair = curve === undefined ? generateKeyPairSync("rsa", { modulusLength: bits }) : pairOn(curve);
 	const jwk = { ...pair.publicKey.export({ format: "jwk" }), kid, use: "sig", alg };
 	return { alg, kid, key: pair.privateKey, jwk };
+}
+
+function pairOn(curve: string): { publicKey: KeyObject; privateKey: KeyObject } {
+	return curve === "Ed25519" ? generateKeyPairSync("ed25519") : generateKeyPairSync("ec", { namedCurve: curve });
 }
 
 /** Encodes a part of a JWT: JSON, a text as it is, or bytes. */
@@ -35,8 +70,9 @@ export function part(value: Json | string | Buffer): string {
 export function signJwt(key: SigningKey, claims: Json | string | Buffer, header: Json | string = {}): string {
 	const { alg, kid } = key;
 	const signed = `${part(typeof header === "string" ? header : { alg, typ: "JWT", kid, ...header })}.${part(claims)}`;
-	const how = alg === "ES256" ? { key: key.key, dsaEncoding: "ieee-p1363" as const } : key.key;
-	return `${signed}.${sign("sha256", Buffer.from(signed), how).toString("base64url")}`;
+	const { hash, curve: _, ...padding }: Signing = ALGORITHMS[alg];
+	const how = { key: key.key, dsaEncoding: "ieee-p1363" as const, ...padding };
+	return `${signed}.${sign(hash, Buffer.from(signed), how).toString("base64url")}`;
 }
 
 /** Claims of a job in GitHub Actions: a push to the main branch. */
