@@ -11,16 +11,24 @@ const HEALTH = {
 	checks: { database: "healthy", encryption: "healthy" },
 };
 
-test("health needs no login and ends with 5 when the server is not well", async () => {
-	await using server = await startService(({ headers }) =>
-		headers.authorization === undefined
-			? { body: { ...HEALTH, status: "healthy" } }
-			: refusal(400, "x", "a token was sent"),
-	);
-	assert.match((await run(["health"], { env: server.env })).stdout, /^status +healthy$/m);
-	const sick = { ...HEALTH, status: "unhealthy", checks: { database: "unhealthy", encryption: "healthy" } };
-	await using other = await startService(() => ({ status: 503, body: sick }));
-	const { code, stdout } = await run(["health", "--json"], { env: other.env });
-	assert.equal(code, 5);
-	assert.deepEqual(JSON.parse(stdout), sick);
-});
+const SICK = { ...HEALTH, status: "unhealthy", checks: { database: "unhealthy", encryption: "healthy" } };
+
+for (const command of ["health", "status"]) {
+	test(`svc ${command} needs no login and ends with 5 when the server is not well`, async () => {
+		await using server = await startService(({ headers }) =>
+			headers.authorization === undefined
+				? { body: { ...HEALTH, status: "healthy" } }
+				: refusal(400, "x", "a token was sent"),
+		);
+		const well = await run([command], { env: server.env });
+		assert.deepEqual([well.code, well.stderr], [0, ""]);
+		assert.match(well.stdout, /^status +healthy$/m);
+		await using other = await startService(() => ({ status: 503, body: SICK }));
+		const shown = await run([command], { env: other.env });
+		assert.equal(shown.code, 5);
+		assert.match(shown.stdout, /^status +unhealthy\n.*^database +unhealthy\nencryption +healthy$/ms);
+		const { code, stdout } = await run([command, "--json"], { env: other.env });
+		assert.equal(code, 5);
+		assert.deepEqual(JSON.parse(stdout), SICK);
+	});
+}

@@ -49,6 +49,24 @@ test("a terminal has relative times and states in colour; --utc has exact ones, 
 	assert.ok(!(await listed(200, {}, { NO_COLOR: "1" })).includes("\u001b"));
 });
 
+test("what is well is green, what needs a look yellow, what failed red, in a table and in fields", async () => {
+	for (const [code, ...words] of [
+		[32, "ok", "healthy", "active", "yes"],
+		[33, "warning", "uncertain", "revoking", "disabled"],
+		[31, "failed", "unhealthy", "abandoned", "no"],
+		[undefined, "unknown", "okay", ""],
+	] as const) {
+		for (const word of words) {
+			const { io, outcome } = fakeIo({ typed: [] });
+			await showTable({ io, options: {} }, [], [states("STATE")], [[word]], "none");
+			await showFields({ io, options: {} }, {}, [["state", word, "state"]]);
+			const shown = code === undefined ? word : `\u001b[${code}m${word}\u001b[39m`;
+			const [, cell, field] = outcome(0).stdout.split("\n");
+			assert.deepEqual([cell, field], [shown, `state  ${shown}`.trimEnd()]);
+		}
+	}
+});
+
 test("a table that is too wide has shorter ids, then texts wrapped between words, unless --wide", async () => {
 	const env = { NO_COLOR: "1" };
 	const lines = async (width: number, options = {}) => (await listed(width, options, env)).trimEnd().split("\n");
