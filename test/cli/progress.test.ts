@@ -48,6 +48,7 @@ test("import, backup, verify and restore show progress on a terminal", options, 
 	await writeFile(file, Array.from({ length: 30 }, (_, index) => `KEY_${index}=value\n`).join(""));
 	const imported = await onTerminal("import", file);
 	assert.deepEqual(imported.lines, ["reading what is there", "writing secrets", "comparing"]);
+	assert.deepEqual((await onTerminal("export")).lines, ["reading secrets"]);
 	const { lines, backup } = await onTerminal("backup");
 	assert.deepEqual(lines, ["making a backup"]);
 	const path = join(server.data, "backups", backup);
@@ -63,4 +64,15 @@ test("import, backup, verify and restore show progress on a terminal", options, 
 	assert.deepEqual((await onTerminal("adopt", "--look")).lines, ["looking through the database"]);
 	const piped = await ada.run(["backup", "verify", path]);
 	assert.deepEqual([piped.code, piped.stderr], [0, ""]);
+});
+
+test("what looks through everything, or ends much at once, shows progress on a terminal", options, async () => {
+	for (const [words, line] of [
+		["expiring", "looking for what ends"],
+		["users list", "looking through the accounts"],
+		["users find ada", "looking through the accounts"],
+		["lease revoke-all --engine pki --yes", "revoking leases"],
+		[`revoke --realm ${ada.env.SVC_REALM} --yes`, "revoking everything"],
+	] as const)
+		assert.deepEqual((await onTerminal(...words.split(" "))).lines, [line], words);
 });

@@ -10,6 +10,7 @@ import { Failure } from "../failure.ts";
 import { parseDuration } from "../input/duration.ts";
 import type { Io } from "../io/io.ts";
 import { note, showTable, visible } from "../io/output.ts";
+import { type Report, withProgress } from "../io/progress.ts";
 import { instants } from "../io/table.ts";
 
 interface ExpiringOptions {
@@ -48,14 +49,8 @@ async function showExpiring(context: Context<ExpiringOptions>): Promise<void> {
 	const { within, realm } = context.options;
 	const latest_ms = Date.now() + parseDuration("--within", within);
 	const client = await connect(context);
-	const realms = realm === undefined ? await realmsOf(client) : [realm];
 	const unseen: string[] = [];
-	const all: Ending[] = [];
-	for (const slug of realms) {
-		all.push(...(await orUnseen(secretsOf(client, slug), `secrets of ${slug}`, realm === undefined, unseen)));
-		all.push(...(await orUnseen(machinesOf(client, slug), `machines of ${slug}`, true, unseen)));
-	}
-	all.push(...(await orUnseen(tokensOf(client), "your tokens", true, unseen)), ...(await certificateOf(client)));
+	const all = await withProgress(context, "looking for what ends", (report) => findAll(client, realm, unseen, report));
 	const expiring = all
 		.filter(({ expires_at }) => Date.parse(expires_at) <= latest_ms)
 		.sort((one, other) => Date.parse(one.expires_at) - Date.parse(other.expires_at));
@@ -63,6 +58,24 @@ async function showExpiring(context: Context<ExpiringOptions>): Promise<void> {
 	const titles = [instants("ENDS"), "WHAT", "NAME", "REALM", "ENV"];
 	await showTable(context, { expiring, unseen }, titles, lines, `nothing ends within ${within}`);
 	if (unseen.length > 0) await note(context, visible(`not looked at, because you may not: ${unseen.join(", ")}`));
+}
+
+/** Finds everything that has an end, in one realm or in all. @param unseen gets the names of what the caller may not see */
+async function findAll(
+	client: Client,
+	realm: string | undefined,
+	unseen: string[],
+	report: Report,
+): Promise<readonly Ending[]> {
+	const realms = realm === undefined ? await realmsOf(client) : [realm];
+	const all: Ending[] = [];
+	for (const [index, slug] of realms.entries()) {
+		report(`${index + 1}/${realms.length}`);
+		all.push(...(await orUnseen(secretsOf(client, slug), `secrets of ${slug}`, realm === undefined, unseen)));
+		all.push(...(await orUnseen(machinesOf(client, slug), `machines of ${slug}`, true, unseen)));
+	}
+	all.push(...(await orUnseen(tokensOf(client), "your tokens", true, unseen)), ...(await certificateOf(client)));
+	return all;
 }
 
 /** Results of a search; none, and its name in `unseen`, when the caller may not see them. */

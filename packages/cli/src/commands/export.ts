@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import type { Command } from "commander";
 import { text } from "../client/answer.ts";
-import { path } from "../client/client.ts";
+import { type Client, path } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
@@ -13,6 +13,7 @@ import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } 
 import { type Io, write } from "../io/io.ts";
 import { show, visible } from "../io/output.ts";
 import { writePrivateFile } from "../io/private-file.ts";
+import { type Report, withProgress } from "../io/progress.ts";
 import { refuseReserved } from "../run/variables.ts";
 
 interface ExportOptions extends EnvironmentOptions {
@@ -69,9 +70,9 @@ async function exportSecrets(context: Context<ExportOptions>, ...keys: string[])
 	const name = options.format ?? (options.json === true && options.output === undefined ? "json" : "dotenv");
 	const secret = secretNameOf(options, `${realm}-${environment}`);
 	const client = await connect(context);
-	const entries: Entry[] = [];
-	for await (const row of listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment }))
-		entries.push({ key: text(row, "key"), value: text(row, "value") });
+	const entries = await withProgress(context, "reading secrets", (report) =>
+		readEntries(client, realm, environment, report),
+	);
 	const chosen = choose(entries, keys, `${realm}/${environment}`);
 	const content = format(name, chosen, secret, options.allowReserved === true);
 	if (options.output === undefined) return write(io.stdout, content);
@@ -82,6 +83,15 @@ async function exportSecrets(context: Context<ExportOptions>, ...keys: string[])
 		document,
 		visible(`${chosen.length} secrets of ${realm}/${environment} are in ${options.output}`),
 	);
+}
+
+async function readEntries(client: Client, realm: string, env: string, report: Report): Promise<Entry[]> {
+	const entries: Entry[] = [];
+	for await (const row of listAll(client, path`realms/${realm}/secrets`, "secrets", { env })) {
+		entries.push({ key: text(row, "key"), value: text(row, "value") });
+		report(`${entries.length}`);
+	}
+	return entries;
 }
 
 function secretNameOf({ name, namespace }: ExportOptions, usual: string): SecretName {

@@ -6,6 +6,7 @@ import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { confirmUnless } from "../io/prompt.ts";
 
 interface RevokeAllOptions {
@@ -47,7 +48,8 @@ async function revokeAll(context: Context<RevokeAllOptions>): Promise<void> {
 	const client = await connect(context);
 	const words = { doing: "revoking all leases", done: "revoked" };
 	await confirmUnless(context, `Revoke all leases of ${describe(options)}?`, words);
-	const answer = await send(client, { method: "POST", path: "leases/revoke", body });
+	const call = { method: "POST", path: "leases/revoke", body } as const;
+	const answer = await withProgress(context, "revoking leases", () => send(client, call));
 	await show(context, answer, `leases that are being revoked: ${count(answer, "count")}`);
 	await note(context, "`svc lease list --state revoking` shows which are left");
 }

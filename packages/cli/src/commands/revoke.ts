@@ -7,6 +7,7 @@ import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { confirmUnless } from "../io/prompt.ts";
 
 interface RevokeOptions {
@@ -60,7 +61,8 @@ async function revoke(context: Context<RevokeOptions>): Promise<void> {
 	const whose = { ...(account && { user_id: text(account, "id") }), ...(realm === undefined ? {} : { realm }) };
 	const how = { ...(context.options.keepLinks === true && { keep_links: true }), ...(withMade && { with_made: true }) };
 	const body = { ...whose, ...how };
-	const answer = await send(client, { method: "POST", path: "revoke", body });
+	const call = { method: "POST", path: "revoke", body } as const;
+	const answer = await withProgress(context, "revoking everything", () => send(client, call));
 	const lines = [
 		`sessions ended: ${count(answer, "sessions")}`,
 		`API tokens ended: ${count(answer, "tokens")}`,

@@ -7,6 +7,7 @@ import { listAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { confirmUnless } from "../io/prompt.ts";
 import { ids, instants, states } from "../io/table.ts";
 import { USERS_RESET } from "./reset.ts";
@@ -87,20 +88,36 @@ function standingOf(user: Answer): string {
 }
 
 async function listUsers(context: Context): Promise<void> {
-	await showUsers(context, await Array.fromAsync(listAll(await connect(context), "users", "users")), "nobody");
+	await showUsers(context, await lookThrough(context, () => true), "nobody");
 }
 
 async function findUsers(context: Context, wanted: string): Promise<void> {
-	const found: Answer[] = [];
 	const isFound = (user: Answer) =>
 		[text(user, "email"), text(user, "name")].some((word) => word.toLowerCase().includes(wanted.toLowerCase()));
-	for await (const user of listAll(await connect(context), "users", "users")) {
-		if (isFound(user)) found.push(user);
-		if (found.length > MAX_FOUND) break;
-	}
+	const found = await lookThrough(context, isFound, MAX_FOUND + 1);
 	const hasMore = found.length > MAX_FOUND;
 	await showUsers(context, found.slice(0, MAX_FOUND), "nobody: `svc users list` shows all");
 	if (hasMore) await note(context, `there are more than ${MAX_FOUND}: name more of the e-mail`);
+}
+
+/** Finds accounts among all. @param most how many are enough */
+async function lookThrough(
+	context: Context,
+	isFound: (user: Answer) => boolean,
+	most = Number.POSITIVE_INFINITY,
+): Promise<Answer[]> {
+	const client = await connect(context);
+	return withProgress(context, "looking through the accounts", async (report) => {
+		const found: Answer[] = [];
+		let seen = 0;
+		for await (const user of listAll(client, "users", "users")) {
+			seen += 1;
+			report(`${seen}`);
+			if (isFound(user)) found.push(user);
+			if (found.length >= most) break;
+		}
+		return found;
+	});
 }
 
 async function showUsers(context: Context, users: readonly Answer[], nobody: string): Promise<void> {
