@@ -24,7 +24,7 @@ for (const [path, page] of Object.entries(PAGES)) {
 		const missing = (await page.skip?.()) ?? false;
 		if (missing !== false) return t.skip(missing);
 		await using around = (await page.surround?.()) ?? NOBODY;
-		await using reader = await startReader(around.addresses);
+		await using reader = await startReader(around.addresses, around.env);
 		for (const [name, text] of Object.entries({ ...page.files, ...around.files })) {
 			await writeFile(join(reader.home, name), text);
 			if (text.startsWith("#!")) await chmod(join(reader.home, name), 0o755);

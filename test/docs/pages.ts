@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createAuthority } from "../../packages/x509/src/index.ts";
+import { startIssuer } from "../peers/issuer.ts";
+import { skipWithoutKubectl, startKubernetes } from "../peers/kubernetes.ts";
 import { skipWithoutMongo, startMongo } from "../peers/mongo.ts";
 import { startOidcProvider } from "../peers/oidc.ts";
 import { skipWithoutRedis, startRedis } from "../peers/redis.ts";
@@ -14,6 +16,8 @@ export const PASSWORD = "correct horse battery staple";
 export interface Surroundings extends AsyncDisposable {
 	/** Local addresses that replace those on the page. */
 	readonly addresses?: Readonly<Record<string, string>>;
+	/** Variables of the reader's shell, and so of the server. */
+	readonly env?: Readonly<Record<string, string>>;
 	/** Files in the reader's folder. */
 	readonly files?: Readonly<Record<string, string>>;
 	/** Answers to the questions of commands, by the beginning of the command. */
@@ -88,7 +92,12 @@ export const PAGES: Readonly<Record<string, Page>> = {
 		},
 		codes: { "svc import old.json": 1 },
 	},
-	"docs/ci.md": { begins: "signed in", before: SECRETS },
+	"docs/ci.md": {
+		begins: "signed in",
+		skip: async () => skipWithoutKubectl,
+		surround: startPlatforms,
+		before: [...SECRETS, "export KUBECONFIG=$PWD/kubeconfig"],
+	},
 	"docs/docker.md": {
 		begins: "signed in",
 		before: [...SECRETS, "svc promote API_KEY --from staging --to prod --realm shop --yes"],
@@ -229,6 +238,27 @@ async function startTargets(): Promise<Surroundings> {
 			"svc engine set documentdb": [mongo.uri],
 			"svc engine validate totp": ["GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"],
 		},
+		[Symbol.asyncDispose]: () => ends.disposeAsync(),
+	};
+}
+
+/** Issuers that stand for GitHub and GitLab, and a cluster with a service account. */
+async function startPlatforms(): Promise<Surroundings> {
+	const ends = new AsyncDisposableStack();
+	const issuer = await startIssuer();
+	ends.defer(issuer.stop);
+	const kubernetes = await startKubernetes();
+	ends.defer(kubernetes.stop);
+	await kubernetes.namespace("shop");
+	await kubernetes.request("POST", "/api/v1/namespaces/shop/serviceaccounts", { metadata: { name: "web" } });
+	const elsewhere = `--issuer ${issuer.issuer} --ca-cert issuer.pem`;
+	return {
+		addresses: {
+			"trust add github": `trust add github ${elsewhere}`,
+			"trust add gitlab": `trust add gitlab ${elsewhere}`,
+		},
+		env: { SVC_TRUSTS_PRIVATE_ISSUERS: "127.0.0.1" },
+		files: { kubeconfig: kubernetes.kubeconfig, "issuer.pem": issuer.ca_cert },
 		[Symbol.asyncDispose]: () => ends.disposeAsync(),
 	};
 }

@@ -34,8 +34,12 @@ export interface Reader extends AsyncDisposable {
 /**
  * Begins in a new folder. A free port replaces the pages' port 8443, so that pages can be read in parallel.
  * @param addresses replacements for further addresses on the pages
+ * @param more variables of the reader's shell, and so of the server
  */
-export async function startReader(addresses: Readonly<Record<string, string>> = {}): Promise<Reader> {
+export async function startReader(
+	addresses: Readonly<Record<string, string>> = {},
+	more: Readonly<Record<string, string>> = {},
+): Promise<Reader> {
 	const home = mkdtempSync(join(tmpdir(), "svc-docs-"));
 	for (const name of readdirSync(REPOSITORY)) {
 		if (!/^(\.git|data|dist|svc\.toml|\.svc\.toml)$/.test(name)) symlinkSync(join(REPOSITORY, name), join(home, name));
@@ -43,7 +47,7 @@ export async function startReader(addresses: Readonly<Record<string, string>> = 
 	const here = Object.entries({ ...addresses, ":8443": `:${await freePort()}` });
 	const put = (text: string) => here.reduce((all, [page, address]) => all.replaceAll(page, address), text);
 	const back = (text: string) => here.reduce((all, [page, address]) => all.replaceAll(address, page), text);
-	const env = environment(home, put(":8443"));
+	const env = { ...environment(home, put(":8443")), ...more };
 	await writeFile(join(home, ".state"), `cd ${home}\n`);
 	const running: ChildProcess[] = [];
 	let server: ChildProcess | undefined;

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,6 +14,13 @@ const found = await findKubernetes();
 
 /** `false` where a Kubernetes can be started, else the reason to skip the test. The first import builds it: minutes, once. */
 export const skipWithoutKubernetes: string | false = "missing" in found ? found.missing : false;
+
+/** `false` where kubectl can ask such a Kubernetes, else the reason to skip the test. */
+export const skipWithoutKubectl: string | false =
+	skipWithoutKubernetes ||
+	(spawnSync("kubectl", ["version", "--client"]).error === undefined
+		? false
+		: "kubectl is not installed: apt-get install kubernetes-client");
 
 /** A rule of a cluster role. */
 export interface PolicyRule {

@@ -1,19 +1,13 @@
 /* `svc k8s` as a person runs it: real processes against the real server and a real Kubernetes. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
 import { ok } from "../harness/expect.ts";
-import { type Kubernetes, skipWithoutKubernetes, startKubernetes } from "../peers/kubernetes.ts";
+import { type Kubernetes, skipWithoutKubectl, skipWithoutKubernetes, startKubernetes } from "../peers/kubernetes.ts";
 import { type Person, startPerson } from "./run-world.ts";
 
 const options = { skip: skipWithoutKubernetes };
-const skipWithoutKubectl =
-	skipWithoutKubernetes ||
-	(spawnSync("kubectl", ["version", "--client"]).error === undefined
-		? false
-		: "kubectl is not installed: apt-get install kubernetes-client");
 
 let kubernetes: Kubernetes;
 let world: EngineWorld;
