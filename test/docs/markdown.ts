@@ -48,6 +48,12 @@ export function headingsOf(markdown: string): Heading[] {
 /** Returns the page without the content of its fences. */
 export const withoutFences = (markdown: string): string => markdown.replace(/^( *)```.*\n[\s\S]*?^\1```$/gm, "");
 
+/** Returns the contents of a page's fences in a language, in order. */
+export function fencesOf(markdown: string, language: string): string[] {
+	const fences = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm");
+	return [...markdown.matchAll(fences)].map(([, content = ""]) => content);
+}
+
 /** Returns the links of a page to other places in the repository, without web links. */
 export function linksOf(markdown: string): string[] {
 	const prose = withoutFences(markdown).replace(/`[^`\n]*`/g, "");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { readConfig } from "../../packages/server/src/config.ts";
-import { textOf } from "./markdown.ts";
+import { fencesOf, textOf } from "./markdown.ts";
 
 /** The names and defaults in the page's first table. */
 const rows = [...textOf("docs/settings.md").matchAll(/^\| `([a-z_.]+)` +\| `(SVC_[A-Z_]+)` +\| (.+?) *\|$/gm)].map(
@@ -56,7 +56,7 @@ test("the page tells the defaults that the server has", () => {
 test("the server takes each svc.toml of the installation's page", async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), "svc-docs-"));
 	t.after(() => rm(folder, { recursive: true }));
-	const files = [...textOf("docs/install.md").matchAll(/^```toml\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
+	const files = fencesOf(textOf("docs/install.md"), "toml");
 	assert.ok(files.length > 1);
 	for (const text of files) {
 		await writeFile(join(folder, "svc.toml"), text);
