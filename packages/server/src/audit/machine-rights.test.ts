@@ -49,13 +49,14 @@ test("a trust is reported when any column differs from the log", () => {
 	assert.deepEqual(compare([trust], []), [["trust", trust.id, "unknown", undefined]]);
 });
 
-test("a trust and its tokens end when it is removed or replaced, or when its machine or realm is deleted", () => {
+test("a trust and its tokens end when it is removed or replaced, or when its machine is deleted or its realm restored", () => {
 	const trust = aTrust(MACHINE);
 	const replacing = made(aTrust(MACHINE, { name: trust.name }));
-	for (const [type, facts] of [["machine.trust.deleted", { trust_id: trust.id }], ["realm.deleted", {}], replacing] as [
-		EventType,
-		EventData,
-	][]) {
+	for (const [type, facts] of [
+		["machine.trust.deleted", { trust_id: trust.id }],
+		["realm.restored", {}],
+		replacing,
+	] as [EventType, EventData][]) {
 		const log = [made(trust), given("t", trust.id), [type, facts]] as [EventType, EventData][];
 		const ended = [
 			["machine_token", "t", "ended", 4],
@@ -64,4 +65,9 @@ test("a trust and its tokens end when it is removed or replaced, or when its mac
 		assert.deepEqual(compare([trust], log, ["t"]), ended, type);
 	}
 	assert.deepEqual(compare([trust], [made(trust), replacing, given("t", trust.id)]), [["trust", trust.id, "ended", 3]]);
+});
+
+test("a trust and a token of a deleted realm are not reported: they grant nothing, and are removed in parts", () => {
+	const trust = aTrust(MACHINE);
+	assert.deepEqual(compare([trust], [made(trust), given("t", trust.id), ["realm.deleted", {}]], ["t"]), []);
 });

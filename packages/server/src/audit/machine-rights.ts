@@ -28,7 +28,7 @@ export const MACHINE_TYPES = [
 	"machine.token.revoked",
 	"machine.trust.set",
 	"machine.trust.deleted",
-	"realm.deleted",
+	"realm.restored",
 	"realm.purged",
 	"access.revoked",
 ] as const;
@@ -91,7 +91,8 @@ export class LoggedMachines {
 		"machine.token.revoked": (event, { token_revoked }) => this.#endToken(String(token_revoked), event),
 		"machine.trust.set": (event, facts) => this.#setTrust(event, facts),
 		"machine.trust.deleted": (event, { trust_id }) => this.#endTrust(String(trust_id), event),
-		"realm.deleted": (event) => {
+		// Those of a deleted realm grant nothing, and are removed in parts after its event.
+		"realm.restored": (event) => {
 			this.#endTokensOf(event.realm_id, event);
 			for (const [id, { realm_id }] of this.#trusts) if (realm_id === event.realm_id) this.#endTrust(id, event);
 		},

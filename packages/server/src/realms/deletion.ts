@@ -93,10 +93,15 @@ function notRestorable(): AppError {
 	return new AppError("not_found", "deleted realm not found: `svc realm list --deleted` shows those to restore");
 }
 
-/** Removes realms that were deleted long enough ago, and destroys their keys. @returns how many. Design: §5, §7 */
+/**
+ * Removes realms that were deleted long enough ago, and destroys their keys; and what a stop of the server left of the tokens and trusts of others.
+ * @returns the number of realms
+ * Design: §5, §7, §13
+ */
 export async function purgeRealms(needs: Pick<RealmNeeds, "store" | "system" | "keyring">): Promise<number> {
 	const now = needs.system.now();
 	const deleted_before = endOfRestoring(now);
+	for (const id of await needs.store.realms.unended()) await needs.store.realms.endRestricted(id);
 	let purged = 0;
 	for (const { id, slug } of await needs.store.realms.deletedBefore(deleted_before)) {
 		const doomed = { id, deleted_before };

@@ -142,7 +142,7 @@ export const realmOperations = {
 	count: read<(user_id: string, only: string | undefined) => number>(),
 	/** Replaces name, description and owner; the new owner's binding ends. Any answer but `done` means that nothing changed. */
 	change: write<(input: RealmChange, event: AuditEvent) => ChangeOutcome>(),
-	/** Soft-deletes it; false when it was not live. */
+	/** Soft-deletes it; false when it was not live. What is limited to it and its machines grant nothing from then on; `endRestricted` removes it. */
 	remove: write<(input: { id: string; deleted_at: string }, event: AuditEvent) => boolean>(),
 	/** Finds realms deleted before the instant. */
 	deletedBefore: read<(instant: string) => { id: string; slug: string }[]>(),
@@ -160,8 +160,13 @@ export const realmOperations = {
 	countDeleted: scan<(which: Restorable) => number>(),
 	/** Finds the newest deletion of a realm with this slug, or the one with this id. */
 	findDeleted: read<(which: Restorable & { slug: string; id: string | undefined }) => DeletedRealm | undefined>(),
-	/** Removes what ends for good with a realm's deletion, in parts. @returns how many rows; 0 for a realm that lives */
+	/**
+	 * Removes what ends for good with a realm's deletion, in parts: tokens limited to it, tokens and trusts of its machines.
+	 * @returns how many rows; 0 for a realm that lives
+	 */
 	endRestricted: write<(id: string) => number>({ inParts: true }),
+	/** Finds deleted realms of which some of that is left. */
+	unended: scan<() => string[]>(),
 	/** Brings back a realm that was deleted after the instant, under this slug and with its bindings and secrets. */
 	restore:
 		write<

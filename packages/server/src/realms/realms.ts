@@ -85,6 +85,7 @@ export async function deleteRealm(needs: RealmNeeds, actor: Actor, slug: string)
 	const event = eventBy(actor, now, "realm.deleted", realm, {});
 	if (!(await needs.store.realms.remove({ id: realm.id, deleted_at: now.toISOString() }, event))) throw noSuchRealm();
 	needs.keyring.forgetRealm(realm.id);
+	await needs.store.realms.endRestricted(realm.id);
 }
 
 /** Makes the answer for a realm that was deleted while the request came. */

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { AuditEvent } from "../../audit/model.ts";
+import { limitsText } from "../../machines/decide.ts";
 import type { Realm } from "../../realms/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { anEvent, aToken, aVersion, doomed, MADE_AT } from "../../testing/rows.ts";
+import { aMachine, aMachineToken, anEvent, aToken, aTrust, aVersion, doomed, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -19,6 +20,22 @@ export async function deletedRealmContract(openStore: OpenStore): Promise<void> 
 		anEvent({ type, actor, realm_id: realm.id, realm: realm.slug });
 	const restore = (realm: Realm, given: Partial<Realm> = {}, since = "") =>
 		realms.restore({ ...realm, ...given, since }, eventOf(realm, "realm.restored"));
+
+	/** Adds a machine with a token, a trust, and a token that the trust gave. */
+	async function addMachine(realm: Realm) {
+		const machine = aMachine(realm.id);
+		await store.machines.set(machine, anEvent());
+		const trust = aTrust(machine.id);
+		await store.trusts.set(trust, anEvent());
+		const aGift = () => aMachineToken(machine.id, { trust_id: trust.id, created_by: "" });
+		const tokens = [aMachineToken(machine.id), aGift()] as const;
+		for (const token of tokens) await store.machines.addToken(token, anEvent());
+		const give = () => store.trusts.give({ token: aGift(), used: undefined }, anEvent());
+		const left = async () => [await store.machines.countTokens(machine.id), await store.trusts.count(machine.id)];
+		const letIn = async () =>
+			(await Promise.all(tokens.map(({ digest }) => store.tokens.owner(digest)))).filter(Boolean).length;
+		return { machine, token: tokens[0], give, left, letIn };
+	}
 
 	/** A deleted realm that had a member, a token for it alone, and a secret. */
 	async function deletedRealm(given: Partial<Realm> = {}, at = MADE_AT) {
@@ -54,6 +71,56 @@ export async function deletedRealmContract(openStore: OpenStore): Promise<void> 
 		await store.tokens.create(kept, anEvent());
 		assert.equal(await realms.endRestricted(alive.id), 0);
 		assert.equal((await store.tokens.byId(kept.id))?.id, kept.id);
+	});
+
+	test("a deleted realm's machines let nobody in from its deletion on, before their tokens and trusts are removed", async () => {
+		const realm = await addRealm(store, owner);
+		const { machine, token, give, left, letIn } = await addMachine(realm);
+		assert.equal(await letIn(), 2);
+		const start = await countEvents(store);
+		await realms.remove({ id: realm.id, deleted_at: MADE_AT }, eventOf(realm, "realm.deleted"));
+		assert.deepEqual(await eventsAfter(store, start), [["realm.deleted", { machine_tokens: 2, trusts: 1 }]]);
+		assert.deepEqual([await letIn(), await give()], [0, "gone"]);
+		const caller = { name: `${realm.slug}/${machine.name}`, limits: limitsText(machine) };
+		const maker = { user_id: machine.id, machine: caller, jti: undefined, token_id: token.id, grants: [] };
+		const write = store.secrets.set(aVersion(realm.id, "k"), anEvent({ type: "secret.set", maker }));
+		await assert.rejects(write, { code: "unauthorized" });
+		assert.equal(await realms.endRestricted(realm.id), 3);
+		assert.deepEqual(await left(), [0, 0]);
+	});
+
+	test("a realm that is restored before its machines' tokens and trusts were removed has none of them", async () => {
+		const realm = await addRealm(store, owner);
+		const { left, letIn, give } = await addMachine(realm);
+		await realms.remove({ id: realm.id, deleted_at: MADE_AT }, eventOf(realm, "realm.deleted"));
+		assert.equal(await restore(realm), "done");
+		assert.deepEqual([await left(), await letIn(), await give()], [[0, 0], 0, "gone"]);
+		const later = await addMachine(realm);
+		assert.equal(await realms.endRestricted(realm.id), 0, "a removal that was under way");
+		assert.deepEqual([await later.left(), await later.letIn()], [[2, 1], 2]);
+	});
+
+	test("deleted realms of which something is left to end are found, and no others", async () => {
+		const add = async (...rows: ("token" | "trust")[]) => {
+			const realm = await addRealm(store, owner);
+			const machine = aMachine(realm.id);
+			await store.machines.set(machine, anEvent());
+			if (rows.includes("token")) await store.machines.addToken(aMachineToken(machine.id), anEvent());
+			if (rows.includes("trust")) await store.trusts.set(aTrust(machine.id), anEvent());
+			return realm;
+		};
+		const left = [await add("token"), await add("trust"), (await deletedRealm()).realm];
+		const [done, nothing, alive] = [await add("token", "trust"), await add(), await add("token", "trust")];
+		for (const { id } of [...left.slice(0, 2), done, nothing])
+			await realms.remove({ id, deleted_at: MADE_AT }, anEvent());
+		await realms.endRestricted(done.id);
+		const found = async () => {
+			const unended = await realms.unended();
+			return [...left, done, nothing, alive].map(({ id }) => unended.includes(id));
+		};
+		assert.deepEqual(await found(), [true, true, true, false, false, false]);
+		for (const { id } of left) await realms.endRestricted(id);
+		assert.deepEqual(await found(), [false, false, false, false, false, false]);
 	});
 
 	test("a slug that was taken meanwhile stays with the realm that has it; the deleted one comes back under another", async () => {

@@ -146,6 +146,7 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 		"account account_limit api_token binding machine machine_token realm session sso_identity trust",
 		COUNTS,
 	],
+	"realms.unended": ["api_token machine machine_token realm trust", "what a deleted realm leaves ends, altered or not"],
 	"secrets.count": ["secret", COUNTS],
 	"secrets.countDeleted": ["deleted_secret", COUNTS],
 	"secrets.countExpiring": ["realm secret secret_version", COUNTS],

@@ -49,6 +49,12 @@ const FULLEST: Record<RowLimit, string> = {
 	trusts_per_machine: ofMachines("trust"),
 };
 
+/** Deleted realms with tokens limited to them, or with tokens or trusts of their machines. */
+const UNENDED = `SELECT id FROM realm WHERE deleted_at IS NOT NULL AND (
+	EXISTS (SELECT 1 FROM api_token WHERE realm_id = realm.id)
+	OR EXISTS (SELECT 1 FROM machine WHERE realm_id = realm.id AND (
+		EXISTS (SELECT 1 FROM machine_token WHERE machine_id = machine.id) OR EXISTS (SELECT 1 FROM trust WHERE machine_id = machine.id))))`;
+
 /** Rows of deleted realms that can be restored: an account's, or all. */
 const restorable = ({ user_id }: Restorable) =>
 	`${believed("realm")} WHERE deleted_at > @since${user_id === undefined ? "" : " AND +user_id = @user_id"}`;
@@ -68,6 +74,7 @@ export function realmLists(db: Database) {
 			return (prepare(`SELECT count(*) AS total FROM ${restorable(which)}`).get({ ...which }) as { total: number })
 				.total;
 		},
+		unended: () => prepare(UNENDED).pluck().all() as string[],
 		fullest({ max, now }: Parameters<RealmStore["fullest"]>[0]): Fullest {
 			const ask = (limit: RowLimit) => prepare(FULLEST[limit]).all({ max: max[limit], now }) as Filled[];
 			return {

@@ -6,11 +6,17 @@ import { shown } from "./realm-rows.ts";
 
 type Reads = Late<
 	Pick<Implementations<"read">["realms"], "findDeleted" | "deletedBefore"> &
-		Pick<Implementations<"scan">["realms"], "deleted" | "countDeleted">
+		Pick<Implementations<"scan">["realms"], "deleted" | "countDeleted" | "unended">
 >;
 
 /** Condition on a deleted realm that can be restored. */
 const RESTORABLE = "deleted_at > $1 AND ($2::text IS NULL OR user_id = $2)";
+
+/** Deleted realms with tokens limited to them, or with tokens or trusts of their machines. */
+const UNENDED = `SELECT id FROM realm WHERE deleted_at IS NOT NULL AND (
+	EXISTS (SELECT 1 FROM api_token WHERE realm_id = realm.id)
+	OR EXISTS (SELECT 1 FROM machine WHERE realm_id = realm.id AND (
+		EXISTS (SELECT 1 FROM machine_token WHERE machine_id = machine.id) OR EXISTS (SELECT 1 FROM trust WHERE machine_id = machine.id))))`;
 
 const of = ({ since, user_id }: Restorable) => [since, user_id];
 
@@ -32,6 +38,10 @@ export function deletedRealmReads(db: Snapshot): Reads {
 		async deleted(which, after, limit) {
 			const condition = `${RESTORABLE} AND id > $3 ORDER BY id LIMIT $4`;
 			return (await db.believed("realm", condition, [...of(which), after, limit])).map(deletedOf);
+		},
+		async unended() {
+			const found = await db.sql.rows<{ id: string }>(UNENDED);
+			return found.map(({ id }) => id);
 		},
 		countDeleted: async (which) => (await db.believed("realm", RESTORABLE, of(which))).length,
 	};

@@ -2,7 +2,7 @@ import { limitsText } from "../../../machines/decide.ts";
 import type { CurrentAccess, MadeEvent } from "../../../policy/decide.ts";
 import type { Maker, Role } from "../../../policy/model.ts";
 import type { Snapshot } from "../database.ts";
-import { roleById } from "../reads/realm-rows.ts";
+import { liveRealm, roleById } from "../reads/realm-rows.ts";
 
 /** Reads what a maker may do at this moment: a session may have ended, or a role been revoked, while a request was on its way. */
 export async function currentAccess(db: Snapshot, { maker, timestamp }: MadeEvent): Promise<CurrentAccess> {
@@ -25,7 +25,8 @@ async function accountOf(
 		const [token] = await db.believed("machine_token", NOT_EXPIRED, [token_id, at]);
 		if (token?.machine_id !== user_id) return undefined;
 		const [machine] = await db.believed("machine", "id = $1", [user_id]);
-		return machine && { instance_admin: false, limits: limitsText(machine) };
+		if (machine === undefined || (await liveRealm(db, machine.realm_id)) === undefined) return undefined;
+		return { instance_admin: false, limits: limitsText(machine) };
 	}
 	const [holder] =
 		token_id === undefined

@@ -5,7 +5,15 @@ import type { Change, Late } from "../database.ts";
 /** Limits on what one transaction removes of a purged realm: all other changes wait behind it. */
 const MOST_SECRETS = 2000;
 const MOST_BYTES = 2 * 1024 * 1024;
-const MOST_ENDED = 1000;
+
+const OF_MACHINES = "machine_id IN (SELECT id FROM machine WHERE realm_id = $1)";
+
+/** Rows that end for good with their realm's deletion, by table, and how many make a part: a restore brings none of them back. */
+const ENDED_WITH_REALM = [
+	{ table: "api_token", of: "realm_id = $1", most: 1000 },
+	{ table: "machine_token", of: OF_MACHINES, most: 1000 },
+	{ table: "trust", of: OF_MACHINES, most: 100 },
+] as const;
 
 /** Time of deletion of a realm whose purge has begun, before any other, so that nobody restores a part of it. */
 const PURGING = "";
@@ -17,17 +25,21 @@ export function emptying(db: Change): Pick<Late<Implementations<"write">["realms
 			const [doomed] = await db.stored("realm", "id = $1 AND deleted_at < $2", [id, deleted_before]);
 			if (doomed === undefined) return 0;
 			if (doomed.deleted_at !== PURGING) await db.update("realm", { deleted_at: PURGING }, "id = $1", [id]);
-			return (await endSecrets(db, id)) || (await endDeleted(db, id)) || (await endTokens(db, id));
+			return (await endSecrets(db, id)) || (await endDeleted(db, id)) || (await endRestricted(db, id));
 		},
 		endRestricted: async (id) =>
-			(await db.has("realm", "id = $1 AND deleted_at IS NOT NULL", [id])) ? endTokens(db, id) : 0,
+			(await db.has("realm", "id = $1 AND deleted_at IS NOT NULL", [id])) ? endRestricted(db, id) : 0,
 	};
 }
 
-/** Ends tokens, which end for good with their realm's deletion: a restore brings none of them back. */
-function endTokens(db: Change, realm_id: string): Promise<number> {
-	const some = `id IN (SELECT id FROM api_token WHERE realm_id = $1 LIMIT ${MOST_ENDED})`;
-	return db.remove("api_token", some, [realm_id]);
+/** Ends a part of what ends with a realm's deletion. @returns how many rows */
+export async function endRestricted(db: Change, realm_id: string): Promise<number> {
+	for (const { table, of, most } of ENDED_WITH_REALM) {
+		const some = `id IN (SELECT id FROM ${table} WHERE ${of} LIMIT ${most})`;
+		const ended = await db.remove(table, some, [realm_id]);
+		if (ended > 0) return ended;
+	}
+	return 0;
 }
 
 async function endSecrets(db: Change, realm_id: string): Promise<number> {

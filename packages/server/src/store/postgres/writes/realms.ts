@@ -2,7 +2,7 @@ import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
-import { emptying } from "./emptying.ts";
+import { emptying, endRestricted } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { revokeLeases } from "./lease-revocation.ts";
 import { bindingCounts } from "./policy.ts";
@@ -33,8 +33,9 @@ export function realmWrites(db: Change): RealmWrites {
 			await db.update("engine_config", { state: "retired" }, "realm_id = $1 AND state = 'active'", [id]);
 			await db.remove("engine_config", `realm_id = $1 AND ${IS_UNUSED}`, [id]);
 			await db.remove("invitation_binding", "realm_id = $1", [id]);
-			const machine_tokens = await db.remove("machine_token", OF_MACHINES, [id]);
-			const trusts = await db.remove("trust", OF_MACHINES, [id]);
+			// They grant nothing from now on: `endRestricted` removes them in parts.
+			const machine_tokens = await db.count("machine_token", OF_MACHINES, [id]);
+			const trusts = await db.count("trust", OF_MACHINES, [id]);
 			db.append(event, {
 				...(leases > 0 && { leases }),
 				...(machine_tokens > 0 && { machine_tokens }),
@@ -49,7 +50,7 @@ export function realmWrites(db: Change): RealmWrites {
 			if (found.length === 0) return "not_found";
 			if (await isSlugTaken(db, slug)) return "slug_taken";
 			// Usually there are none left: nothing is added to a realm that does not live.
-			await db.remove("api_token", "realm_id = $1", [id]);
+			while ((await endRestricted(db, id)) > 0);
 			await db.update("realm", { slug, deleted_at: null, deleted_by: null }, "id = $1", [id]);
 			db.append(event);
 			return "done";

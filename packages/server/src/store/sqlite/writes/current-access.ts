@@ -6,7 +6,7 @@ import { believed } from "../row-guard.ts";
 import { notExpiredAt } from "../token-lines.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
-type Limited = Parameters<typeof limitsText>[0];
+type Found = Parameters<typeof limitsText>[0] & { realm_id: string };
 
 /**
  * Prepares the reads of a maker's current access: a session may have ended, or a role been revoked, while a body arrived slowly, a password was
@@ -20,7 +20,7 @@ export function currentAccess(db: Database): (at: string) => CurrentAccess {
 	const ofMachine = db
 		.prepare(`SELECT machine_id FROM ${believed("machine_token")} WHERE id = ? AND ${notExpiredAt("?")}`)
 		.pluck();
-	const machine = db.prepare(`SELECT scopes, environment, engines FROM ${believed("machine")} WHERE id = ?`);
+	const machine = db.prepare(`SELECT realm_id, scopes, environment, engines FROM ${believed("machine")} WHERE id = ?`);
 	const account = db
 		.prepare(`SELECT instance_admin FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL`)
 		.pluck();
@@ -30,9 +30,9 @@ export function currentAccess(db: Database): (at: string) => CurrentAccess {
 	return (at) => ({
 		account({ user_id, machine: caller, jti, token_id }) {
 			if (caller !== undefined) {
-				const found =
-					ofMachine.get(token_id, at) === user_id ? (machine.get(user_id) as Limited | undefined) : undefined;
-				return found && { instance_admin: false, limits: limitsText(found) };
+				const found = ofMachine.get(token_id, at) === user_id ? (machine.get(user_id) as Found | undefined) : undefined;
+				if (found === undefined || owner.get(found.realm_id) === undefined) return undefined;
+				return { instance_admin: false, limits: limitsText(found) };
 			}
 			const holder = token_id === undefined ? session.get(jti, at) : token.get(token_id, at);
 			const isAdmin = holder === user_id ? account.get(user_id) : undefined;

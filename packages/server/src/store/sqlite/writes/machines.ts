@@ -26,8 +26,9 @@ export const insertInto = (table: string, columns: readonly string[]) =>
 export const END_MACHINE_TOKENS =
 	"DELETE FROM machine_token WHERE machine_id IN (SELECT id FROM machine WHERE realm_id = ?)";
 
-/** Ends all trusts of a realm's machines. */
-export const END_TRUSTS = "DELETE FROM trust WHERE machine_id IN (SELECT id FROM machine WHERE realm_id = ?)";
+/** Counts the rows of a table that name a realm's machines. */
+export const countOfMachines = (table: "machine_token" | "trust") =>
+	`SELECT count(*) FROM ${table} WHERE machine_id IN (SELECT id FROM machine WHERE realm_id = ?)`;
 
 /** Changes what a machine may do; a row that another program altered stays as it is. */
 const CHANGE =
