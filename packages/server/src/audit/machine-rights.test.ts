@@ -67,6 +67,34 @@ test("a trust and its tokens end when it is removed or replaced, or when its mac
 	assert.deepEqual(compare([trust], [made(trust), replacing, given("t", trust.id)]), [["trust", trust.id, "ended", 3]]);
 });
 
+test("what is left of a revocation in parts is reported once the last part's event says that nothing is", () => {
+	const trust = aTrust(MACHINE, { created_by: "a", created_at: "2029-12-31" });
+	const log = [made(trust), given("t", trust.id)];
+	const revoked = (facts: EventData) => ["access.revoked", facts] as [EventType, EventData];
+	const what: EventData = { user_id: "a", with_made: true };
+	assert.deepEqual(compare([trust], [...log, revoked({ ...what, more: true })], ["t"]), []);
+	assert.deepEqual(compare([trust], [...log, revoked({ more: true })], ["t"]), [], "a realm's");
+	const ended = [
+		["machine", MACHINE, "ended", 5],
+		["machine_token", "t", "ended", 5],
+		["trust", trust.id, "ended", 5],
+	];
+	assert.deepEqual(compare([trust], [...log, revoked({ ...what, more: true }), revoked(what)], ["t"]), ended);
+});
+
+test("a machine that a part of a revocation removed is not missing", () => {
+	const logged = new LoggedMachines({ machines: [], machine_tokens: [], trusts: [] });
+	const facts = { machine_id: MACHINE, name: "m", role: "viewer", scopes: "read", environment: "", engines: "" };
+	for (const [seq, type, data] of [
+		[1, "machine.set", facts],
+		[2, "access.revoked", { user_id: "a", with_made: true, more: true }],
+	] as const) {
+		const event = { seq, type, timestamp: "2030-01-01", actor: "a", realm_id: "r", realm: "shop" };
+		logged.take({ ...event, data: JSON.stringify(data), hash: Buffer.alloc(32) });
+	}
+	assert.deepEqual(logged.differences({ machines: [], machine_tokens: [], trusts: [] }), []);
+});
+
 test("a trust and a token of a deleted realm are not reported: they grant nothing, and are removed in parts", () => {
 	const trust = aTrust(MACHINE);
 	assert.deepEqual(compare([trust], [made(trust), given("t", trust.id), ["realm.deleted", {}]], ["t"]), []);

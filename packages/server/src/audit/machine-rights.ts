@@ -190,13 +190,16 @@ export class LoggedMachines {
 		}
 	}
 
-	#revoke(event: StoredEvent, { user_id, with_made }: Facts): void {
-		if (user_id === undefined) this.#endTokensOf(event.realm_id, event);
+	#revoke(event: StoredEvent, { user_id, with_made, more }: Facts): void {
+		if (user_id === undefined && more !== true) this.#endTokensOf(event.realm_id, event);
 		if (with_made !== true) return;
 		const since = new Date(Date.parse(event.timestamp) - RECENTLY_MADE_MS).toISOString();
 		type Made = Pick<LoggedMachine, "made_by" | "made_at">;
 		const isTheirs = ({ made_by, made_at }: Made) => made_by === user_id && made_at > since;
-		for (const [id, machine] of this.#machines) if (isTheirs(machine)) this.#endMachine(id, event);
+		// Where more is to end, what stands may be a part of that.
+		const isOver = (id: string) => more !== true || !this.#standing.has(keyOf("machine", id));
+		for (const [id, machine] of this.#machines) if (isTheirs(machine) && isOver(id)) this.#endMachine(id, event);
+		if (more === true) return;
 		for (const [id, trust] of this.#trusts) if (isTheirs(trust)) this.#endTrust(id, event);
 		for (const [id, token] of this.#tokens) if (isTheirs(token)) this.#endToken(id, event);
 	}

@@ -177,6 +177,16 @@ test("revoking access ends the tokens and recent links of the event, except the 
 	assert.deepEqual(log.against(rows), ["token limited ended 6", "identity young ended 7"]);
 });
 
+test("a realm's tokens that a part of a revocation left stand until the event of the last part", () => {
+	const log = aLog();
+	log.add("auth.token.created", "ada", tokenMade("t", { limited_to: "r" }));
+	const rows = { tokens: [aToken("t", { realm_id: "r" })] };
+	log.add("access.revoked", "root", { more: true }, "r");
+	assert.deepEqual(log.against(rows), []);
+	log.add("access.revoked", "root", {}, "r");
+	assert.deepEqual(log.against(rows), ["token t ended 3"]);
+});
+
 test("identities and providers that older events do not name are skipped; all others are compared", () => {
 	const log = aLog();
 	log.add("auth.login", "ada", { arrival: "linked" });

@@ -227,8 +227,10 @@ export class LoggedRights {
 		for (const ended of line) if (this.#tokens.has(ended)) this.#endToken(ended, by);
 	}
 
-	#revoke(event: StoredEvent, { user_id, token_id, identities }: Facts): void {
+	#revoke(event: StoredEvent, { user_id, token_id, identities, more }: Facts): void {
 		const { realm_id, timestamp } = event;
+		// A realm's tokens end in parts.
+		if (user_id === undefined && more === true) return;
 		for (const [id, token] of this.#tokens) {
 			const isTheirs = user_id === undefined || token.user_id === user_id;
 			if (isTheirs && (realm_id === "" || token.realm_id === realm_id) && id !== token_id) this.#endToken(id, event);

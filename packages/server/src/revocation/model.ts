@@ -46,6 +46,8 @@ export interface Revocation {
 	made_since?: string | undefined;
 	/** Time when the credentials become due, in milliseconds of the lease clock. */
 	now_ms: number;
+	/** Continues a revocation: the logs of realms have its event already. */
+	isFurther?: boolean | undefined;
 }
 
 /** Counts of a revocation. */
@@ -63,6 +65,8 @@ export interface Revoked {
 	/** Trusts that the user added, those of the ended machines included. */
 	trusts?: number;
 	invitations?: number;
+	/** Set when only a part has ended, and more is left. */
+	more?: true;
 }
 
 /** Operations of the store on revocations. */
@@ -71,7 +75,8 @@ export const revocationOperations = {
 	made: read<(user_id: string, since: string, now: string) => Made>(),
 	/**
 	 * Ends sessions and API tokens, removes links and makes leases due, including those being made, with one event that counts them. The log of
-	 * each realm in which something that the user made ends has the event, too.
+	 * each realm in which something that the user made ends has the event, too. Of what may be many, it ends a part: the answer and the event then say
+	 * `more`, and the caller asks again, so that others' changes get their turn.
 	 */
 	revoke: write<(input: Revocation, event: AuditEvent) => Revoked>(),
 };

@@ -1,5 +1,5 @@
 import type { AccountStore } from "../accounts/model.ts";
-import { eventBy } from "../audit/model.ts";
+import { type AuditEvent, eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { LeaseClock } from "../leases/clock.ts";
 import type { Reaper } from "../leases/reaper.ts";
@@ -9,7 +9,7 @@ import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { Identity, SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
-import { type Made, RECENTLY_MADE_MS, type RevocationStore, type Revoked } from "./model.ts";
+import { type Made, RECENTLY_MADE_MS, type Revocation, type RevocationStore, type Revoked } from "./model.ts";
 
 /** Dependencies of a revocation. */
 export interface RevocationNeeds extends RefusalNeeds {
@@ -66,7 +66,7 @@ export async function listMade(
  * one that made the account: an intruder may have linked their own. For a realm: the API tokens that are limited to it, and its credentials;
  * sessions belong to no realm. For both: what they have in common. The session or token of the request stays, so that you are not locked out when
  * you revoke yourself in an emergency. With what a user made, the machines, their tokens and trusts, and the
- * invitations of the last 30 days end, too. It disables nobody: anybody who knows a password can sign in again.
+ * invitations of the last 30 days end, too; thousands of them in parts, each with an event. It disables nobody: anybody who knows a password can sign in again.
  * @throws AppError forbidden, insufficient_scope, validation_failed, not_found (user or realm)
  * Design: §6, §9
  */
@@ -74,7 +74,7 @@ export async function revokeAccess(
 	needs: RevocationNeeds,
 	actor: Actor,
 	{ user_id, realm: slug, keep_links, with_made }: Request,
-): Promise<Revoked> {
+): Promise<Omit<Revoked, "more">> {
 	await requireInstanceAdmin(needs, actor, "delete");
 	if (user_id === undefined && slug === undefined)
 		throw new AppError("validation_failed", "at least one of user_id and realm is needed");
@@ -89,7 +89,23 @@ export async function revokeAccess(
 	const since = sinceOf(now);
 	const [links_since, made_since] = [keep_links ? undefined : since, with_made ? since : undefined];
 	const what = { user_id, realm_id: realm?.id, keep, links_since, made_since, now_ms: needs.clock.now() };
-	const revoked = await needs.store.revocations.revoke(what, event);
+	const revoked = await revokeInParts(needs.store.revocations, what, event);
 	needs.reaper.wake();
 	return revoked;
+}
+
+/** Revokes part after part. @returns the counts of all */
+async function revokeInParts(
+	revocations: RevocationStore,
+	what: Revocation,
+	event: AuditEvent,
+): Promise<Omit<Revoked, "more">> {
+	let { more, ...total } = await revocations.revoke(what, event);
+	while (more) {
+		const { more: isLeft, ...part } = await revocations.revoke({ ...what, isFurther: true }, event);
+		const counts = Object.entries(part).map(([name, count]) => [name, count + (total[name as keyof typeof part] ?? 0)]);
+		total = Object.fromEntries(counts);
+		more = isLeft;
+	}
+	return total;
 }

@@ -108,6 +108,46 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual([state, reason, due_at], ["revoking", "requested", NOW_MS]);
 	});
 
+	test("of much that a user made, each revocation ends a part and says so; the log of a realm tells it once", async () => {
+		const { people, realms, revoke } = await setUp();
+		const [{ id: owner }, { id: user_id }] = people;
+		const made = { created_by: user_id, created_at: MADE_AT };
+		const [theirs, other] = [aMachine(realms[0].id, made), aMachine(realms[0].id, { created_by: owner })];
+		for (const machine of [theirs, other]) await store.machines.set(machine, anEvent());
+		const trust = aTrust(theirs.id, made);
+		await store.trusts.set(trust, anEvent());
+		const given = Array.from({ length: 1000 }, () => aMachineToken(theirs.id, { trust_id: trust.id, created_by: "" }));
+		const own = [aMachineToken(theirs.id, made), aMachineToken(other.id, made), aMachineToken(other.id)];
+		for (const token of [...given, ...own]) assert.equal(await store.machines.addToken(token, anEvent()), "done");
+		const start = await countEvents(store);
+		const what = { user_id, made_since: "2029-12-31T00:00:00.000Z" };
+		const counts = { sessions: 0, tokens: 0, leases: 0, identities: 0, invitations: 0 };
+		const parts = [
+			{ ...counts, sessions: 1, tokens: 3, leases: 2, machine_tokens: 1000, trusts: 0, machines: 0, more: true },
+			{ ...counts, machine_tokens: 2, trusts: 1, machines: 1 },
+		];
+		assert.deepEqual([await revoke(what), await revoke({ ...what, isFurther: true })], parts);
+		const events = await eventsAfter(store, start, [realms[0].id]);
+		assert.deepEqual(
+			events,
+			[parts[0], { more: true }, parts[1]].map((data) => ["access.revoked", data]),
+		);
+		assert.equal(await store.machines.countTokens(other.id), 1);
+	});
+
+	test("of a realm's many tokens, each revocation ends a part and says so", async () => {
+		const { realms, revoke } = await setUp();
+		const machine = aMachine(realms[1].id);
+		await store.machines.set(machine, anEvent());
+		const tokens = Array.from({ length: 1000 }, () => aMachineToken(machine.id, { trust_id: "t", created_by: "" }));
+		for (const token of tokens) await store.machines.addToken(token, anEvent());
+		const what = { realm_id: realms[1].id };
+		const counts = { sessions: 0, leases: 0, identities: 0 };
+		assert.deepEqual(await revoke(what), { ...counts, leases: 2, tokens: 1002, more: true });
+		assert.deepEqual(await revoke(what), { ...counts, tokens: 0 });
+		assert.equal(await store.machines.countTokens(machine.id), 0);
+	});
+
 	test("with_made ends what a user made recently, with an event in each realm concerned", async () => {
 		const { people, realms, revoke } = await setUp();
 		const [{ id: owner }, { id: user_id }] = people;

@@ -22,10 +22,6 @@ const TOKEN_COLUMNS: readonly (keyof MachineToken)[] = [
 export const insertInto = (table: string, columns: readonly string[]) =>
 	`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map((name) => `@${name}`).join(", ")})`;
 
-/** Ends all tokens of a realm's machines. */
-export const END_MACHINE_TOKENS =
-	"DELETE FROM machine_token WHERE machine_id IN (SELECT id FROM machine WHERE realm_id = ?)";
-
 /** Counts the rows of a table that name a realm's machines. */
 export const countOfMachines = (table: "machine_token" | "trust") =>
 	`SELECT count(*) FROM ${table} WHERE machine_id IN (SELECT id FROM machine WHERE realm_id = ?)`;
