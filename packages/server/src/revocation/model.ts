@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { RequiredText } from "../messages.ts";
-import { type Port, read, write } from "../operation.ts";
+import { type Port, scan, write } from "../operation.ts";
 
 /**
  * Age in milliseconds up to which a revocation removes links, and, when it is asked to, what its user made for others to use: an intruder in the account
@@ -72,7 +72,7 @@ export interface Revoked {
 /** Operations of the store on revocations. */
 export const revocationOperations = {
 	/** Shows what a user made after an instant and still stands. */
-	made: read<(user_id: string, since: string, now: string) => Made>(),
+	made: scan<(user_id: string, since: string, now: string) => Made>(),
 	/**
 	 * Ends sessions and API tokens, removes links and makes leases due, including those being made, with one event that counts them. The log of
 	 * each realm in which something that the user made ends has the event, too. Of what may be many, it ends a part: the answer and the event then say

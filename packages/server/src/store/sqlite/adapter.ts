@@ -18,7 +18,6 @@ import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { resetReads } from "./reads/resets.ts";
 import { restoreReads } from "./reads/restores.ts";
-import { revocationReads } from "./reads/revocations.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
@@ -88,7 +87,6 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		policy: policyReads(db),
 		realms: realmReads(db),
 		resets: resetReads(db),
-		revocations: revocationReads(db),
 		secrets: secretReads(db, connection),
 		sso: ssoReads(db),
 		tokens: tokenReads(db),

@@ -13,6 +13,7 @@ import { drizzle } from "./drizzle.ts";
 import { endingSecrets } from "./ending-secrets.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
+import { madeLists } from "./made-lists.ts";
 import { migrate } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
@@ -25,7 +26,6 @@ import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { resetReads } from "./reads/resets.ts";
 import { restoreReads } from "./reads/restores.ts";
-import { revocationReads } from "./reads/revocations.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
@@ -54,7 +54,7 @@ const QUESTIONS: Record<string, object> = {
 	policy: policyReads(reader),
 	realms: { ...realmReads(reader), ...realmLists(db) },
 	resets: resetReads(reader),
-	revocations: revocationReads(reader),
+	revocations: madeLists(db),
 	secrets: { ...secretReads(reader, db), ...currentVersions(db), ...endingSecrets(db), keySet: keySetOfSecrets(db) },
 	sso: ssoReads(reader),
 	tokens: { ...tokenReads(reader), ...tokenLines(db) },
@@ -114,18 +114,21 @@ const ARGUMENTS: Record<string, unknown[]> = {
 };
 
 const COUNTS = "counts what is stored, and grants nothing: to check each row would take seconds";
+const CHOICE = "chooses the rows of the page, each of which is then looked up in the views";
 const OF_LEASES = "an altered lease hides nothing: it is named as altered, due immediately, and keeps its name taken";
 const WRAPPED = "the master key wraps each key, and the tip counts what its row says";
 
 /** Questions that read rows as they are, with the tables and the reason. */
 const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"accounts.count": ["account", COUNTS],
+	"accounts.holdings": ["api_token realm session", COUNTS],
 	"accounts.hadAny": ["account", "an altered account must not make the next one the first"],
 	"audit.compare": [
 		"account api_token binding engine_config machine machine_token realm sso_identity sso_provider trust",
 		"it names them",
 	],
 	"engines.configById": ["engine_config", "what was made with an altered one must be revoked"],
+	"invitations.count": ["invitation", COUNTS],
 	"keys.all": ["keyring", WRAPPED],
 	"keys.byId": ["keyring", WRAPPED],
 	"keys.countOfRealms": ["keyring", COUNTS],
@@ -142,11 +145,19 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"leases.nextDue": ["lease", OF_LEASES],
 	"leases.openByRealm": ["lease", COUNTS],
 	"leases.openTargets": ["lease", OF_LEASES],
+	"machines.count": ["machine", COUNTS],
+	"machines.countTokens": ["machine_token", COUNTS],
+	"policy.count": ["binding", COUNTS],
+	"realms.count": ["binding machine realm", COUNTS],
+	"realms.countDeleted": ["realm", COUNTS],
+	"realms.deleted": ["realm", CHOICE],
 	"realms.fullest": [
 		"account account_limit api_token binding machine machine_token realm session sso_identity trust",
 		COUNTS,
 	],
+	"realms.list": ["binding machine realm", CHOICE],
 	"realms.unended": ["api_token machine machine_token realm trust", "what a deleted realm leaves ends, altered or not"],
+	"revocations.made": ["invitation machine machine_token realm trust", CHOICE],
 	"secrets.count": ["secret", COUNTS],
 	"secrets.countDeleted": ["deleted_secret", COUNTS],
 	"secrets.countExpiring": ["realm secret secret_version", COUNTS],
@@ -154,6 +165,8 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 		"secret secret_version",
 		"a row that is not as it was when it was believed is looked up in the views",
 	],
+	"tokens.count": ["api_token", COUNTS],
+	"trusts.count": ["trust", COUNTS],
 	"secrets.versionsAt": ["secret", "a value opens under its own name alone, so an altered name shows none"],
 };
 

@@ -18,6 +18,7 @@ import { AUDIT_KEY_SETS } from "./migrations/0020-audit-key-sets.ts";
 import { FACTORS } from "./migrations/0021-factors.ts";
 import { INVITATIONS } from "./migrations/0022-invitations.ts";
 import { AUDIT_DAYS } from "./migrations/0023-audit-days.ts";
+import { LIST_ORDER } from "./migrations/0024-list-order.ts";
 import { LEASE_COUNTS } from "./migrations/0026-lease-counts.ts";
 import { RESTORED_REALMS } from "./migrations/0027-restored-realms.ts";
 
@@ -280,6 +281,7 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	FACTORS,
 	INVITATIONS,
 	AUDIT_DAYS,
+	LIST_ORDER,
 	LEASE_COUNTS,
 	RESTORED_REALMS,
 ];

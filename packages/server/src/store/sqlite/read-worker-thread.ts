@@ -12,6 +12,7 @@ import { codeOf } from "./failure.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
+import { madeLists } from "./made-lists.ts";
 import { realmLists } from "./realm-lists.ts";
 import { guardReads } from "./row-guard.ts";
 import { secretPages } from "./secret-pages.ts";
@@ -47,6 +48,7 @@ const questions = {
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),
+	revocations: madeLists(db),
 	secrets: { ...currentVersions(db), ...endingSecrets(db), keySet: keySetOfSecrets(db), list: secretPages(db).list },
 	tokens: tokenLines(db),
 	row_keys: {

@@ -55,18 +55,19 @@ const UNENDED = `SELECT id FROM realm WHERE deleted_at IS NOT NULL AND (
 	OR EXISTS (SELECT 1 FROM machine WHERE realm_id = realm.id AND (
 		EXISTS (SELECT 1 FROM machine_token WHERE machine_id = machine.id) OR EXISTS (SELECT 1 FROM trust WHERE machine_id = machine.id))))`;
 
-/** Rows of deleted realms that can be restored: an account's, or all. */
+/** Deleted realms that can be restored, as the rows are: an account's, or all. */
 const restorable = ({ user_id }: Restorable) =>
-	`${believed("realm")} WHERE deleted_at > @since${user_id === undefined ? "" : " AND +user_id = @user_id"}`;
+	`realm WHERE deleted_at > @since${user_id === undefined ? "" : " AND user_id = @user_id"}`;
 
 /** Questions about all realms and accounts. They run in the reader thread. */
 export function realmLists(db: Database) {
 	const prepare = createStatements(db);
 	return {
 		deleted(which: Restorable, after: string, limit: number): DeletedRealm[] {
+			const page = `SELECT id FROM ${restorable(which)} AND id > @after ORDER BY id LIMIT @limit`;
 			const found = prepare(
 				"SELECT id, slug, name, description, user_id, created_at, coalesce(deleted_by, '') AS deleted_by, deleted_at " +
-					`FROM ${restorable(which)} AND id > @after ORDER BY id LIMIT @limit`,
+					`FROM ${believed("realm")} WHERE id IN (${page}) ORDER BY id`,
 			);
 			return found.all({ ...which, after, limit }) as DeletedRealm[];
 		},

@@ -105,7 +105,7 @@ CREATE TABLE realm (
   mac bytea
 );
 CREATE UNIQUE INDEX realm_by_slug ON realm (slug) WHERE deleted_at IS NULL;
-CREATE INDEX realm_by_owner ON realm (user_id);
+CREATE INDEX realm_by_owner ON realm (user_id, id);
 CREATE INDEX realm_deleted ON realm (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX realm_deleted_by_slug ON realm (slug, deleted_at) WHERE deleted_at IS NOT NULL;
 
@@ -119,7 +119,8 @@ CREATE TABLE binding (
   mac bytea,
   UNIQUE (realm_id, user_id)
 );
-CREATE INDEX binding_by_user ON binding (user_id);
+CREATE INDEX binding_by_user ON binding (user_id, realm_id);
+CREATE INDEX binding_in_order ON binding (realm_id, id);
 
 CREATE TABLE invitation (
   id text COLLATE "C" PRIMARY KEY,
@@ -131,6 +132,7 @@ CREATE TABLE invitation (
   mac bytea
 );
 CREATE UNIQUE INDEX invitation_by_maker ON invitation (created_by, email);
+CREATE INDEX invitation_in_order ON invitation (created_by, id);
 CREATE INDEX invitation_by_email ON invitation (email, created_at);
 CREATE INDEX invitation_by_end ON invitation (expires_at);
 
@@ -161,6 +163,7 @@ CREATE TABLE api_token (
   mac bytea
 );
 CREATE INDEX api_token_by_user ON api_token (user_id, expires_at);
+CREATE INDEX api_token_in_order ON api_token (user_id, id);
 CREATE INDEX api_token_by_end ON api_token (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX api_token_by_realm ON api_token (realm_id) WHERE realm_id IS NOT NULL;
 CREATE INDEX api_token_by_maker ON api_token (maker_id) WHERE maker_id IS NOT NULL;
@@ -196,6 +199,7 @@ CREATE TABLE machine_token (
   mac bytea
 );
 CREATE INDEX machine_token_by_machine ON machine_token (machine_id, expires_at);
+CREATE INDEX machine_token_in_order ON machine_token (machine_id, id);
 CREATE INDEX machine_token_by_end ON machine_token (expires_at);
 CREATE INDEX machine_token_by_maker ON machine_token (created_by, created_at);
 CREATE INDEX machine_token_by_trust ON machine_token (trust_id) WHERE trust_id IS NOT NULL;

@@ -16,6 +16,7 @@ CREATE TABLE secret (
   UNIQUE (realm_id, environment, key)
 );
 CREATE INDEX secret_live ON secret (realm_id) WHERE deleted_at IS NULL;
+CREATE INDEX secret_counted ON secret (realm_id, environment) WHERE deleted_at IS NULL;
 
 CREATE TABLE secret_version (
   secret_id bigint NOT NULL REFERENCES secret (id),

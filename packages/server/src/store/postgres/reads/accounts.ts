@@ -23,9 +23,9 @@ export function accountReads(db: Snapshot): Late<Implementations<"read">["accoun
 		async holdings(user_id, now) {
 			const own = "user_id = $1";
 			return {
-				sessions: (await db.believed("session", `${own} AND expires_at > $2`, [user_id, now])).length,
-				tokens: (await db.believed("api_token", own, [user_id])).length,
-				realms: (await db.believed("realm", own, [user_id])).length,
+				sessions: await db.count("session", `${own} AND expires_at > $2`, [user_id, now]),
+				tokens: await db.count("api_token", own, [user_id]),
+				realms: await db.count("realm", own, [user_id]),
 			};
 		},
 		async limits(user_id) {

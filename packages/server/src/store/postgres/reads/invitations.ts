@@ -7,11 +7,8 @@ const LISTED = "expires_at > $1 AND $2 IN (created_by, '')";
 
 /** Answers questions about open invitations. */
 export function invitationReads(db: Snapshot): Late<Implementations<"read">["invitations"]> {
-	const find = async (condition: string, values: readonly unknown[]) => {
-		const found = [];
-		for (const row of await db.believed("invitation", condition, values)) found.push(await withRoles(db, row));
-		return found;
-	};
+	const find = async (condition: string, values: readonly unknown[]) =>
+		withRoles(db, await db.believed("invitation", condition, values));
 	return {
 		async byDigest(digest, now) {
 			return (await find("digest = $1 AND expires_at > $2", [digest, now]))[0];
@@ -20,20 +17,23 @@ export function invitationReads(db: Snapshot): Late<Implementations<"read">["inv
 			find(`email = $1 AND expires_at > $2 ORDER BY created_at LIMIT ${MAX_INVITATIONS_USED}`, [email, now]),
 		list: (created_by, now, after, limit) =>
 			find(`${LISTED} AND id > $3 ORDER BY id LIMIT $4`, [now, created_by, after, limit]),
-		count: async (created_by, now) => (await db.believed("invitation", LISTED, [now, created_by])).length,
+		count: (created_by, now) => db.count("invitation", LISTED, [now, created_by]),
 	};
 }
 
-/** Adds an invitation's roles in realms that live. */
-async function withRoles(db: Snapshot, row: Invitation): Promise<InvitationWithRoles> {
-	const given = await db.believed("invitation_binding", "invitation_id = $1", [row.id]);
+/** Adds the roles of all invitations of a page, in realms that live. */
+async function withRoles(db: Snapshot, rows: readonly Invitation[]): Promise<InvitationWithRoles[]> {
+	const roles = await db.believed("invitation_binding", "invitation_id = ANY($1::text[])", [rows.map(({ id }) => id)]);
 	const live = await db.believed("realm", "deleted_at IS NULL AND id = ANY($1::text[]) ORDER BY slug", [
-		given.map(({ realm_id }) => realm_id),
+		roles.map(({ realm_id }) => realm_id),
 	]);
-	const roles = new Map(given.map(({ realm_id, role }) => [realm_id, role]));
-	const bindings = live.flatMap(({ id: realm_id, slug: realm }) => {
-		const role = roles.get(realm_id);
-		return role === undefined ? [] : [{ realm_id, realm, role }];
+	const given = Map.groupBy(roles, ({ invitation_id }) => invitation_id);
+	return rows.map((row) => {
+		const ofRealm = new Map(given.get(row.id)?.map(({ realm_id, role }) => [realm_id, role]));
+		const bindings = live.flatMap(({ id: realm_id, slug: realm }) => {
+			const role = ofRealm.get(realm_id);
+			return role === undefined ? [] : [{ realm_id, realm, role }];
+		});
+		return { ...row, bindings };
 	});
-	return { ...row, bindings };
 }

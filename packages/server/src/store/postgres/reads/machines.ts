@@ -13,10 +13,10 @@ export function machineReads(db: Snapshot): MachineReads {
 		byId: (id) => machineById(db, id),
 		list: (realm_id, after, limit) =>
 			db.believed("machine", "realm_id = $1 AND name > $2 ORDER BY name LIMIT $3", [realm_id, after, limit]),
-		count: async (realm_id) => (await db.believed("machine", "realm_id = $1", [realm_id])).length,
+		count: (realm_id) => db.count("machine", "realm_id = $1", [realm_id]),
 		tokens: (machine_id, after, limit) =>
 			db.believed("machine_token", "machine_id = $1 AND id > $2 ORDER BY id LIMIT $3", [machine_id, after, limit]),
-		countTokens: async (machine_id) => (await db.believed("machine_token", "machine_id = $1", [machine_id])).length,
+		countTokens: (machine_id) => db.count("machine_token", "machine_id = $1", [machine_id]),
 	};
 }
 

@@ -24,8 +24,7 @@ export function realmReads(db: Snapshot): RealmReads {
 			const values = [user_id, await memberships(db, user_id), only, after, limit];
 			return (await db.believed("realm", condition, values)).map(shown);
 		},
-		count: async (user_id, only) =>
-			(await db.believed("realm", isMine, [user_id, await memberships(db, user_id), only])).length,
+		count: async (user_id, only) => db.count("realm", isMine, [user_id, await memberships(db, user_id), only]),
 		...deletedRealmReads(db),
 		fullest: (input) => fullestOf(db.sql, input),
 	};

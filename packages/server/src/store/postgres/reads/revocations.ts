@@ -11,7 +11,7 @@ const isLive = (machine: string) =>
 	`EXISTS (SELECT 1 FROM machine AS own JOIN realm ON realm.id = own.realm_id WHERE own.id = ${machine} AND deleted_at IS NULL)`;
 
 /** Answers questions about what a revocation can end. */
-export function revocationReads(db: Snapshot): Late<Implementations<"read">["revocations"]> {
+export function revocationReads(db: Snapshot): Late<Implementations<"scan">["revocations"]> {
 	return {
 		async made(whose, since, now) {
 			const by = [whose, since];

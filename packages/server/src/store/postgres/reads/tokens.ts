@@ -26,7 +26,7 @@ export function tokenReads(db: Snapshot): TokenReads {
 		},
 		list: (user_id, after, limit) =>
 			db.believed("api_token", "user_id = $1 AND id > $2 ORDER BY id LIMIT $3", [user_id, after, limit]),
-		count: async (user_id) => (await db.believed("api_token", "user_id = $1", [user_id])).length,
+		count: (user_id) => db.count("api_token", "user_id = $1", [user_id]),
 		async listLine(id, after, limit) {
 			const line = (await believedLine(db, id)).filter((one) => one > after).toSorted(byText);
 			return db.believed("api_token", "id = ANY($1::text[]) ORDER BY id", [line.slice(0, limit)]);

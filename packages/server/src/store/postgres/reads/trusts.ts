@@ -9,6 +9,6 @@ export function trustReads(db: Snapshot): Late<Implementations<"read">["trusts"]
 		},
 		list: (machine_id, after, limit) =>
 			db.believed("trust", "machine_id = $1 AND name > $2 ORDER BY name LIMIT $3", [machine_id, after, limit]),
-		count: async (machine_id) => (await db.believed("trust", "machine_id = $1", [machine_id])).length,
+		count: (machine_id) => db.count("trust", "machine_id = $1", [machine_id]),
 	};
 }

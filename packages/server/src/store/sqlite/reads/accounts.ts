@@ -4,7 +4,7 @@ import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, gte, isNull, lt, sql } from "../drizzle.ts";
 import { hadAccounts } from "../had-accounts.ts";
 import { account, accountLimit, apiToken, knownSource, realm, session } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { asItIs, later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["accounts"];
 
@@ -129,21 +129,21 @@ function holdingsOf(db: Reader): Reads["holdings"] {
 	const sessions = later(() =>
 		db
 			.select({ total: count() })
-			.from(session)
+			.from(asItIs("session"))
 			.where(and(eq(session.user_id, placeholder("user_id")), gt(session.expires_at, placeholder("now"))))
 			.prepare(),
 	);
 	const tokens = later(() =>
 		db
 			.select({ total: count() })
-			.from(apiToken)
+			.from(asItIs("api_token"))
 			.where(eq(apiToken.user_id, placeholder("user_id")))
 			.prepare(),
 	);
 	const realms = later(() =>
 		db
 			.select({ total: count() })
-			.from(realm)
+			.from(asItIs("realm"))
 			.where(eq(realm.user_id, placeholder("user_id")))
 			.prepare(),
 	);

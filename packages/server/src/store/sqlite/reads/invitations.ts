@@ -2,7 +2,7 @@ import { type Invitation, type InvitationWithRoles, MAX_INVITATIONS_USED } from 
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
 import { invitation, invitationBinding, realm } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { asItIs, later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["invitations"];
 
@@ -31,15 +31,15 @@ export function invitationReads(db: Reader): Reads {
 	return {
 		byDigest(digest, now) {
 			const found = byDigest().get({ digest, now });
-			return found && withRoles(found);
+			return found && withRoles([found])[0];
 		},
-		forEmail: (email, now) => forEmail().all({ email, now }).map(withRoles),
+		forEmail: (email, now) => withRoles(forEmail().all({ email, now })),
 		...listReads(db, withRoles),
 	};
 }
 
 /** Prepares the lists of one maker's invitations, and of all. */
-function listReads(db: Reader, withRoles: (row: Invitation) => InvitationWithRoles): Pick<Reads, "list" | "count"> {
+function listReads(db: Reader, withRoles: AddRoles): Pick<Reads, "list" | "count"> {
 	const created_by = placeholder("created_by");
 	const isOpen = gt(invitation.expires_at, placeholder("now"));
 	const [ofOne, ofAll] = [and(eq(invitation.created_by, created_by), isOpen), isOpen].map((isListed) => ({
@@ -52,25 +52,33 @@ function listReads(db: Reader, withRoles: (row: Invitation) => InvitationWithRol
 				.limit(placeholder("limit"))
 				.prepare(),
 		),
-		total: later(() => db.select({ total: count() }).from(invitation).where(isListed).prepare()),
+		total: later(() => db.select({ total: count() }).from(asItIs("invitation")).where(isListed).prepare()),
 	}));
 	const of = (whose: string) => (whose === "" ? ofAll : ofOne) as NonNullable<typeof ofAll>;
 	return {
-		list: (whose, now, after, limit) => of(whose).list().all({ created_by: whose, now, after, limit }).map(withRoles),
+		list: (whose, now, after, limit) => withRoles(of(whose).list().all({ created_by: whose, now, after, limit })),
 		count: (whose, now) => of(whose).total().get({ created_by: whose, now })?.total ?? 0,
 	};
 }
 
-/** Prepares the question for an invitation's roles in realms that live. */
-function addingRoles(db: Reader): (row: Invitation) => InvitationWithRoles {
+type AddRoles = (rows: readonly Invitation[]) => InvitationWithRoles[];
+
+/** Prepares the question for the roles of all invitations of a page, in realms that live. */
+function addingRoles(db: Reader): AddRoles {
+	const { invitation_id, realm_id, role } = invitationBinding;
 	const roles = later(() =>
 		db
-			.select({ realm_id: invitationBinding.realm_id, realm: realm.slug, role: invitationBinding.role })
+			.select({ invitation_id, realm_id, realm: realm.slug, role })
 			.from(invitationBinding)
-			.innerJoin(realm, and(eq(realm.id, invitationBinding.realm_id), isNull(realm.deleted_at)))
-			.where(eq(invitationBinding.invitation_id, placeholder("id")))
+			.innerJoin(realm, and(eq(realm.id, realm_id), isNull(realm.deleted_at)))
+			.where(sql`${invitation_id} IN (SELECT value FROM json_each(${placeholder("ids")}))`)
 			.orderBy(asc(realm.slug))
 			.prepare(),
 	);
-	return (row) => ({ ...row, bindings: roles().all({ id: row.id }) });
+	return (rows) => {
+		const found = roles().all({ ids: JSON.stringify(rows.map(({ id }) => id)) });
+		const given = Map.groupBy(found, (one) => one.invitation_id);
+		const rolesOf = (id: string) => given.get(id)?.map(({ invitation_id: _, ...one }) => one) ?? [];
+		return rows.map((row) => ({ ...row, bindings: rolesOf(row.id) }));
+	};
 }

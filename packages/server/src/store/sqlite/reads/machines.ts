@@ -1,7 +1,7 @@
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
 import { machine, machineToken, realm } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { asItIs, later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["machines"];
 
@@ -28,7 +28,7 @@ export function machineReads(db: Reader): Reads {
 	const total = later(() =>
 		db
 			.select({ total: count() })
-			.from(machine)
+			.from(asItIs("machine"))
 			.where(eq(machine.realm_id, placeholder("realm_id")))
 			.prepare(),
 	);
@@ -55,7 +55,7 @@ function tokensOf(db: Reader): Pick<Reads, "tokens" | "countTokens"> {
 	const total = later(() =>
 		db
 			.select({ total: count() })
-			.from(machineToken)
+			.from(asItIs("machine_token"))
 			.where(eq(machineToken.machine_id, placeholder("machine_id")))
 			.prepare(),
 	);

@@ -1,7 +1,7 @@
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { binding } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { asItIs, later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["policy"];
 
@@ -21,7 +21,7 @@ export function policyReads(db: Reader): Reads {
 	const total = later(() =>
 		db
 			.select({ total: count() })
-			.from(binding)
+			.from(asItIs("binding"))
 			.where(eq(binding.realm_id, placeholder("realm_id")))
 			.prepare(),
 	);

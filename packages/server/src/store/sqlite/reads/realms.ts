@@ -1,4 +1,5 @@
 import type { Role } from "../../../policy/model.ts";
+import type { Realm } from "../../../realms/model.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, or, sql } from "../drizzle.ts";
 import { believed } from "../row-guard.ts";
@@ -12,10 +13,9 @@ const { placeholder } = sql;
 
 /** Questions about realms: live ones, unless they say so. */
 export function realmReads(db: Reader): Reads {
-	const { role, isMember } = membership();
 	const access = later(() =>
 		db
-			.select({ ...realmColumns, role })
+			.select({ ...realmColumns, role: roleOf() })
 			.from(realm)
 			.where(and(eq(realm.slug, placeholder("slug")), isNull(realm.deleted_at)))
 			.prepare(),
@@ -28,45 +28,71 @@ export function realmReads(db: Reader): Reads {
 			.orderBy(asc(realm.slug))
 			.prepare(),
 	);
-	const mine = and(
-		isNull(realm.deleted_at),
-		isMember,
-		or(eq(placeholder("only") as never, ""), eq(realm.id, placeholder("only"))),
-	);
-	const list = later(() =>
-		db
-			.select(realmColumns)
-			.from(realm)
-			.where(and(mine, gt(realm.id, placeholder("after"))))
-			.orderBy(asc(realm.id))
-			.limit(placeholder("limit"))
-			.prepare(),
-	);
-	const total = later(() => db.select({ total: count() }).from(realm).where(mine).prepare());
 	return {
 		access(slug, user_id) {
 			const row = access().get({ slug, user_id });
 			return row === undefined || row.user_id !== user_id ? row : { ...row, role: "admin" };
 		},
 		named: (ids) => named().all({ ids: JSON.stringify(ids) }),
-		list: (user_id, only, after, limit) => list().all({ user_id, only: only ?? "", after, limit }),
-		count: (user_id, only) => total().get({ user_id, only: only ?? "" })?.total ?? 0,
+		...listReads(db),
 		...deletedRealmReads(db),
 	};
 }
 
-/** Conditions on the user, who owns a realm, is bound in it, or is a machine of it. */
-function membership() {
+/** Ids of the live realms that a user owns, is bound in, or is a machine of, as the rows are. */
+const MINE = sql`(
+	SELECT id FROM realm WHERE user_id = ${placeholder("user_id")} AND deleted_at IS NULL
+	UNION SELECT realm_id FROM binding JOIN realm ON realm.id = realm_id WHERE binding.user_id = ${placeholder("user_id")} AND deleted_at IS NULL
+	UNION SELECT realm_id FROM machine JOIN realm ON realm.id = realm_id WHERE machine.id = ${placeholder("user_id")} AND deleted_at IS NULL
+) AS mine`;
+
+/** Prepares the list of a user's realms. There may be 1,250: those of the page alone are judged, each with what makes the user a member. */
+function listReads(db: Reader): Pick<Reads, "list" | "count"> {
+	const id = sql<string>`id`;
+	const isAsked = sql`${placeholder("only")} IN ('', ${id})`;
+	const chosen = later(() =>
+		db
+			.select({ id })
+			.from(MINE)
+			.where(and(isAsked, gt(id, placeholder("after"))))
+			.orderBy(asc(id))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const isChosen = sql`${realm.id} IN (SELECT value FROM json_each(${placeholder("ids")}))`;
+	const isMember = or(eq(realm.user_id, placeholder("user_id")), sql`${roleOf()} IS NOT NULL`);
+	const judged = later(() =>
+		db
+			.select(realmColumns)
+			.from(realm)
+			.where(and(isNull(realm.deleted_at), isChosen, isMember))
+			.orderBy(asc(realm.id))
+			.prepare(),
+	);
+	const total = later(() => db.select({ total: count() }).from(MINE).where(isAsked).prepare());
+	return {
+		list(user_id, only = "", after, limit) {
+			const found: Realm[] = [];
+			// An altered role grants nothing, and hides no realm behind it.
+			for (let from: string | undefined = after; from !== undefined && found.length < limit; ) {
+				const wanted: number = limit - found.length;
+				const ids = chosen().all({ user_id, only, after: from, limit: wanted });
+				found.push(...judged().all({ user_id, ids: JSON.stringify(ids.map((row) => row.id)) }));
+				from = ids.length < wanted ? undefined : ids.at(-1)?.id;
+			}
+			return found;
+		},
+		count: (user_id, only = "") => total().get({ user_id, only })?.total ?? 0,
+	};
+}
+
+/** Selects the role of a user who is bound in a realm, or is a machine of it. */
+function roleOf() {
 	const [bindings, machines, realms] = (["binding", "machine", "realm"] as const).map((table) =>
 		sql.raw(believed(table)),
 	);
 	const user_id = placeholder("user_id");
 	const bound = sql`(SELECT role FROM ${bindings} AS held WHERE held.realm_id = ${realms}.id AND held.user_id = ${user_id})`;
 	const made = sql`(SELECT role FROM ${machines} AS made WHERE made.id = ${user_id} AND made.realm_id = ${realms}.id)`;
-	const isMember = or(
-		eq(realm.user_id, user_id),
-		sql`${realm.id} IN (SELECT realm_id FROM ${bindings} WHERE user_id = ${user_id})`,
-		sql`${realm.id} = (SELECT realm_id FROM ${machines} WHERE id = ${user_id})`,
-	);
-	return { role: sql<Role | null>`coalesce(${bound}, ${made})`, isMember };
+	return sql<Role | null>`coalesce(${bound}, ${made})`;
 }

@@ -2,9 +2,8 @@ import type { Database } from "better-sqlite3";
 import { rowAltered } from "../../answers.ts";
 import type { Implementations } from "../../store.ts";
 import { and, count, desc, eq, isNull, lt, or, sql } from "../drizzle.ts";
-import { believed } from "../row-guard.ts";
 import { secret, secretVersion } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { asItIs, later, type Reader } from "./reader.ts";
 import { secretListReads } from "./secret-lists.ts";
 
 type Reads = Implementations<"read">["secrets"];
@@ -32,9 +31,6 @@ const inEnvironment = or(
 	eq(placeholder("environment") as never, ""),
 	eq(secret.environment, placeholder("environment")),
 );
-
-/** The table of secrets, altered rows included, under the name of its view. */
-const asItIs = sql.raw(`secret AS ${believed("secret")}`);
 
 /** Questions about secrets. A deleted secret has no versions, so looking for versions finds live secrets only. */
 export function secretReads(db: Reader, connection: Database): Reads {
@@ -93,7 +89,7 @@ function counts(db: Reader): Pick<Reads, "count"> {
 	const total = later(() =>
 		db
 			.select({ total: count() })
-			.from(asItIs)
+			.from(asItIs("secret"))
 			.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, isNull(secret.deleted_at)))
 			.prepare(),
 	);

@@ -4,7 +4,7 @@ import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { apiToken, machineToken } from "../schema.ts";
 import { accountOf } from "./accounts.ts";
 import { machineOf } from "./machines.ts";
-import { later, type Reader } from "./reader.ts";
+import { asItIs, later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["tokens"];
 
@@ -40,7 +40,7 @@ export function tokenReads(db: Reader): Reads {
 	const total = later(() =>
 		db
 			.select({ total: count() })
-			.from(apiToken)
+			.from(asItIs("api_token"))
 			.where(eq(apiToken.user_id, placeholder("user_id")))
 			.prepare(),
 	);

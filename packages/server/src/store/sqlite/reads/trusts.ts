@@ -1,7 +1,7 @@
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { trust } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { asItIs, later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
@@ -24,7 +24,7 @@ export function trustReads(db: Reader): Implementations<"read">["trusts"] {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const total = later(() => db.select({ total: count() }).from(trust).where(ofMachine).prepare());
+	const total = later(() => db.select({ total: count() }).from(asItIs("trust")).where(ofMachine).prepare());
 	return {
 		byName: (machine_id, name) => byName().get({ machine_id, name }),
 		list: (machine_id, after, limit) => list().all({ machine_id, after, limit }),
