@@ -216,6 +216,7 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		assert.equal((await recover(root, false)).outcome, "done");
 		assert.equal((await factors.ofUser(root.id)).length, 1);
 		assert.deepEqual(await recover(account, false), { outcome: "not_admin" });
+		await accounts.setDisabled({ user_id: account.id, disabled_at: MADE_AT }, anEvent());
 		const start = await countEvents(store);
 		for (const [one, sessions_ended] of [
 			[root, 1],
@@ -229,7 +230,8 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		const [[, data] = []] = await eventsAfter(store, start);
 		assert.deepEqual(data, { enabled: false, made_admin: false, factors_dropped: 1, sessions_ended: 1 });
 		assert.equal(await accounts.sessionOwner(session.jti, root.id, MADE_AT), undefined);
-		assert.notEqual((await accounts.byId(account.id))?.instance_admin, true);
+		const recovered = await accounts.byId(account.id);
+		assert.deepEqual([recovered?.disabled_at, recovered?.instance_admin], [null, false]);
 	});
 
 	test("those that were never confirmed are forgotten, and no others", async () => {

@@ -7,6 +7,7 @@ import type { Lane, LaneName } from "./lanes.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { auditReads } from "./reads/audit.ts";
 import { engineReads } from "./reads/engines.ts";
+import { factorReads } from "./reads/factors.ts";
 import { invitationReads } from "./reads/invitations.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
@@ -25,6 +26,7 @@ import type { Writer } from "./writer.ts";
 import { accountWrites } from "./writes/accounts.ts";
 import { auditWrites } from "./writes/audit.ts";
 import { engineWrites } from "./writes/engines.ts";
+import { factorWrites } from "./writes/factors.ts";
 import { invitationWrites } from "./writes/invitations.ts";
 import { keyWrites } from "./writes/keys.ts";
 import { leaseWrites } from "./writes/leases.ts";
@@ -94,6 +96,7 @@ function readsOf(db: Snapshot, altered: Ways["altered"]): Some<Implementations<"
 		audit: auditReads(db),
 		backups: restoreReads(db),
 		engines: engineReads(db),
+		factors: factorReads(db),
 		health: { alterations: async () => [...altered()] },
 		invitations: invitationReads(db),
 		keys: keyReads(db),
@@ -116,6 +119,7 @@ function writesOf(db: Change): Some<Implementations<"write">> {
 		audit: auditWrites(db),
 		backups: restoreWrites(db),
 		engines: engineWrites(db),
+		factors: factorWrites(db),
 		health: { probe: (at) => setMeta(db, "probe", at) },
 		invitations: invitationWrites(db),
 		keys: keyWrites(db),

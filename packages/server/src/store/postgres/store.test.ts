@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { countEvents, isChainIntact } from "../../testing/events.ts";
-import { anAccount, anEvent } from "../../testing/rows.ts";
+import { aFactor, anAccount, anEvent, aSession, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { aside, openPostgresTestStore } from "./testing.ts";
 
@@ -41,6 +41,24 @@ test("an altered realm is no answer, not even that there is none", options, asyn
 	const { store, owner, realm, aside } = await setUp(t);
 	await aside("UPDATE svc.realm SET mac = NULL");
 	await assert.rejects(async () => store.realms.access(realm.slug, owner.id), { code: "row_altered" });
+});
+
+test("a second factor that was altered lets nobody in by the password alone", options, async (t) => {
+	const { store, member, aside } = await setUp(t);
+	const factor = aFactor(member.id);
+	await store.factors.add({ factor, owner: { user_id: member.id, password: "a hash", proof: undefined } }, anEvent());
+	const confirmed = {
+		id: factor.id,
+		user_id: member.id,
+		step: 1,
+		since: "",
+		keep: "",
+		codes: recoveryCodes(member.id),
+	};
+	assert.equal(await store.factors.confirm(confirmed, anEvent()), "done");
+	await aside("UPDATE svc.factor SET confirmed_at = NULL");
+	const opening = store.accounts.openSession({ session: aSession(member.id), password: "a hash" }, anEvent());
+	await assert.rejects(opening, { code: "row_altered" });
 });
 
 test("a row that was taken away is missed by the sum of all rows", options, async (t) => {

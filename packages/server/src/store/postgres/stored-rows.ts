@@ -1,6 +1,7 @@
 import type { Account, Session } from "../../accounts/model.ts";
 import type { KeyRow } from "../../crypto/keyring-model.ts";
 import type { EngineConfigRow } from "../../engines/model.ts";
+import type { Factor, RecoveryCodes } from "../../factors/model.ts";
 import type { Lease } from "../../leases/model.ts";
 import type { Machine, MachineToken } from "../../machines/model.ts";
 import type { Environment } from "../../messages.ts";
@@ -23,6 +24,8 @@ export interface StoredRows extends Record<RowTable, object> {
 	session: Session;
 	known_source: { pair: Buffer; user_id: string; seen_at: string };
 	reset_code: ResetCode;
+	factor: Factor;
+	recovery_codes: RecoveryCodes;
 	invitation: { id: string; email: string; digest: Buffer; created_by: string; created_at: string; expires_at: string };
 	invitation_binding: { invitation_id: string; realm_id: string; role: Role };
 	api_token: ApiToken;

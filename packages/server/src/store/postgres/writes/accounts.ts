@@ -3,6 +3,7 @@ import type { Account, Standing } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { hadAccounts } from "../reads/accounts.ts";
+import { hasFactor } from "../reads/factors.ts";
 import { endInvitations, giveRoles, usableInvitations, useInvitations } from "./invitations.ts";
 import { noteSource, openSession } from "./sessions.ts";
 
@@ -26,6 +27,7 @@ export function accountWrites(db: Change): AccountWrites {
 			const { user_id } = session;
 			const isUnchanged = "id = $1 AND disabled_at IS NULL AND password IS NOT DISTINCT FROM $2";
 			if ((await db.believed("account", isUnchanged, [user_id, password])).length === 0) return false;
+			if (await hasFactor(db, user_id)) return false;
 			const ended = await openSession(db, session);
 			if (known !== undefined) await noteSource(db, user_id, known);
 			db.append(event, ended);

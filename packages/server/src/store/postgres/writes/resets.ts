@@ -3,6 +3,7 @@ import { decideRecovery, decideReset, MAX_TOLD_REALMS } from "../../../resets/de
 import type { ResetCode } from "../../../resets/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
+import { dropFactors } from "./factors.ts";
 
 type ResetWrites = Late<Implementations<"write">["resets"]>;
 
@@ -55,19 +56,29 @@ async function tellRealms(db: Change, user_id: string, event: AuditEvent): Promi
 
 async function recover(
 	db: Change,
-	...[code, event]: Parameters<ResetWrites["recover"]>
+	...[{ drop_factors = false, ...code }, event]: Parameters<ResetWrites["recover"]>
 ): ReturnType<ResetWrites["recover"]> {
 	const { user_id } = code;
 	const others = await db.believed("account", "instance_admin AND disabled_at IS NULL AND id <> $1", [user_id]);
-	const decision = decideRecovery((await db.believed("account", "id = $1", [user_id]))[0], others.length);
+	const decision = decideRecovery((await db.believed("account", "id = $1", [user_id]))[0], others.length, drop_factors);
 	if (decision.outcome !== "done") return decision;
 	const { enabled, made_admin } = decision;
 	if (enabled || made_admin)
-		await db.update("account", { instance_admin: true, disabled_at: null }, "id = $1", [user_id]);
+		await db.update("account", { disabled_at: null, ...(made_admin && { instance_admin: true }) }, "id = $1", [
+			user_id,
+		]);
 	await keep(db, code);
-	db.append(event, { enabled, made_admin });
+	const ended = drop_factors ? await endFactors(db, user_id) : {};
+	db.append(event, { enabled, made_admin, ...ended });
 	// The log's own words for what changed.
 	if (enabled) db.append({ ...event, type: "user.enabled", data: { user_id } });
 	if (made_admin) db.append({ ...event, type: "user.admin.set", data: { user_id, instance_admin: true } });
-	return decision;
+	return { ...decision, ...ended };
+}
+
+/** Ends the factors with what they guarded: the password, which somebody else may know, and sessions. */
+async function endFactors(db: Change, user_id: string): Promise<{ factors_dropped: number; sessions_ended: number }> {
+	await db.update("account", { password: null }, "id = $1", [user_id]);
+	const factors_dropped = await dropFactors(db, user_id);
+	return { factors_dropped, sessions_ended: await db.remove("session", "user_id = $1", [user_id]) };
 }

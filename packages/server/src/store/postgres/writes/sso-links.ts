@@ -3,6 +3,7 @@ import type { OwnerProof } from "../../../accounts/model.ts";
 import { decideLink, decideUnlink, type LinkedIdentity } from "../../../sso/decide.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
+import { useForChange } from "./factor-proofs.ts";
 import { accountOf, identitiesOf, ownerOf } from "./sso-people.ts";
 
 type LinkWrites = Pick<Late<Implementations<"write">["sso"]>, "link" | "unlink">;
@@ -11,11 +12,13 @@ type LinkWrites = Pick<Late<Implementations<"write">["sso"]>, "link" | "unlink">
 export function linkWrites(db: Change): LinkWrites {
 	return {
 		async link(link, event) {
-			const { identity, id, user_id, at: created_at } = link;
+			const { identity, id, user_id, at: created_at, proof } = link;
 			const identities = await identitiesOf(db, user_id);
 			if (!(await isProven(db, link, identities))) return "unproven";
 			const decision = decideLink(user_id, await ownerOf(db, identity), identities.length);
 			if (decision !== "link") return decision;
+			const outcome = proof.password === null ? "done" : await useForChange(db, user_id, proof.factor, event);
+			if (outcome !== "done") return outcome === "used" ? "used" : "unproven";
 			await db.insert("sso_identity", {
 				...identity,
 				...{ id, user_id, created_at, is_vouched: true, made_account: false },

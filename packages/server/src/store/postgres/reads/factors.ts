@@ -1,0 +1,28 @@
+import { isConfirmed } from "../../../factors/decide.ts";
+import type { Factor } from "../../../factors/model.ts";
+import type { Implementations } from "../../store.ts";
+import type { Late, Snapshot } from "../database.ts";
+
+/** Lists the second factors of an account, in the order in which they were made. */
+export function factorsOf(db: Snapshot, user_id: string): Promise<Factor[]> {
+	return db.believed("factor", "user_id = $1 ORDER BY created_at, id", [user_id]);
+}
+
+/** Tells whether an account has a factor that is asked for. */
+export async function hasFactor(db: Snapshot, user_id: string): Promise<boolean> {
+	return (await factorsOf(db, user_id)).some(isConfirmed);
+}
+
+/** Answers questions about second factors. */
+export function factorReads(db: Snapshot): Late<Implementations<"read">["factors"]> {
+	return {
+		async isLacking(jti, user_id) {
+			const byPassword = await db.believed("session", "jti = $1 AND provider = ''", [jti]);
+			return byPassword.length > 0 && !(await hasFactor(db, user_id));
+		},
+		ofUser: (user_id) => factorsOf(db, user_id),
+		async recoveryCodes(user_id) {
+			return (await db.believed("recovery_codes", "user_id = $1", [user_id]))[0];
+		},
+	};
+}
