@@ -89,8 +89,8 @@ function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefi
 	return undefined;
 }
 
-const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, key, key_set, token_id)
-	SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[], $10::text[], $11::text[])`;
+const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, key, key_set, token_id, environment)
+	SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[], $10::text[], $11::text[], $12::text[])`;
 
 async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): Promise<void> {
 	if (events.length > 0) {
@@ -100,7 +100,7 @@ async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): 
 		const column = <Name extends keyof StoredEvent>(name: Name) => events.map((event) => event[name]);
 		await sql.run(ADD_EVENTS, [
 			...[column("seq"), column("timestamp"), column("type"), column("actor"), column("realm_id"), column("realm")],
-			...[column("data"), column("hash"), fact("key"), fact("key_set"), fact("token_id")],
+			...[column("data"), column("hash"), fact("key"), fact("key_set"), fact("token_id"), fact("environment")],
 		]);
 	}
 	if (ledger !== undefined && trust.isSound())

@@ -20,14 +20,17 @@ CREATE TABLE audit_event (
   hash bytea NOT NULL CHECK (length(hash) = 32),
   key text COLLATE "C",
   key_set text COLLATE "C",
-  token_id text COLLATE "C"
+  token_id text COLLATE "C",
+  environment text COLLATE "C"
 );
-CREATE INDEX audit_event_by_realm ON audit_event (realm_id);
+-- A day of a realm is counted from this index alone.
+CREATE INDEX audit_event_by_realm ON audit_event (realm_id, timestamp) INCLUDE (type);
 CREATE INDEX audit_event_by_actor ON audit_event (actor);
 CREATE INDEX audit_event_by_time ON audit_event (timestamp);
 CREATE INDEX audit_event_by_token ON audit_event (token_id) WHERE token_id IS NOT NULL;
-CREATE INDEX audit_event_by_key ON audit_event (key, realm) WHERE key IS NOT NULL;
-CREATE INDEX audit_event_by_key_set ON audit_event (key_set) WHERE key_set IS NOT NULL;
+CREATE INDEX audit_event_by_key ON audit_event (key, realm_id, timestamp) WHERE key IS NOT NULL;
+CREATE INDEX audit_event_by_key_set ON audit_event (key_set, realm_id, timestamp) WHERE key_set IS NOT NULL;
+CREATE INDEX audit_event_verified ON audit_event (seq) WHERE type = 'audit.verified';
 
 CREATE TABLE audit_checkpoint (
   seq bigint PRIMARY KEY,

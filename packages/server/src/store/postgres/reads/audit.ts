@@ -4,7 +4,8 @@ import type { ChainedEvent, Checkpoint, LatestProof, ListedEvent, StoredEvent } 
 import { beginVerification } from "../../../audit/verify.ts";
 import type { Implementations } from "../../store.ts";
 import type { Late, Snapshot } from "../database.ts";
-import { namedKeys, soundSets } from "./key-sets.ts";
+import { auditDays } from "./audit-days.ts";
+import { namedKeys, SETS_WITH_KEY, soundSets } from "./key-sets.ts";
 import { realmsOf } from "./realm-rows.ts";
 
 const COLUMNS = "seq, timestamp, type, actor, realm_id, realm, data, hash";
@@ -13,9 +14,7 @@ const COLUMNS = "seq, timestamp, type, actor, realm_id, realm, data, hash";
 const SEGMENT = 5000;
 
 type AuditReads = Late<Implementations<"read">["audit"]> &
-	Late<
-		Pick<Implementations<"scan">["audit"], "list" | "count" | "export" | "keys" | "checkpoints" | "latest" | "verify">
-	>;
+	Late<Omit<Implementations<"scan">["audit"], "compare">>;
 
 /** Answers questions about the log. */
 export function auditReads(db: Snapshot): AuditReads {
@@ -58,6 +57,7 @@ export function auditReads(db: Snapshot): AuditReads {
 		checkpoints: () =>
 			sql.rows<Checkpoint>("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq"),
 		latest: () => latestProof(db),
+		...auditDays(sql),
 		async verify(anchors) {
 			const verification = beginVerification(anchors);
 			const isSound = soundSets(sql);
@@ -118,9 +118,8 @@ async function conditionOf(
 const ANY = ".*";
 
 /** Condition that an event names a key, or a set that holds it. */
-const ofKey = (key: string) => `(key = ${key} OR key_set IN (
-	SELECT s.hash FROM audit_key k JOIN audit_key_in_part i ON i.key_id = k.id JOIN audit_part_in_set m ON m.part_id = i.part_id
-	JOIN audit_key_set s ON s.id = m.set_id WHERE k.key = ${key}))`;
+const ofKey = (key: string) =>
+	`(key = ${key} OR key_set IN (SELECT s.hash FROM ${SETS_WITH_KEY} WHERE k.key = ${key}))`;
 
 async function scopeText(
 	db: Snapshot,
