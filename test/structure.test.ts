@@ -54,6 +54,10 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^store\/(lease-states|renewal-position|row-ledger)\.ts$/,
 			may: /^store\/(row-names|row-kinds)\.ts$|^(crypto\/row-macs|audit\/chain|leases\/model)\.ts$/,
 		},
+		{
+			from: /^store\/row-(replay|descriptions)\.ts$/,
+			may: /^store\/row-(names|kinds)\.ts$|^(crypto\/row-macs|audit\/(model|comparison|event-makers|named-rows))\.ts$/,
+		},
 		// Decisions within a transaction use the nouns' own rules.
 		{
 			from: /^store\/(sqlite|postgres)\//,

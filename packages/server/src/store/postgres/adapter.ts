@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../../audit/model.ts";
+import type { RowKey } from "../../crypto/row-macs.ts";
 import { untilNothing } from "../in-parts.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
 import type { Connection } from "./connection.ts";
@@ -48,6 +49,8 @@ interface Ways {
 	writer: Writer;
 	change: Change;
 	macs: Macs;
+	/** Returns the keys of rows, the active one first; none before the store got them. */
+	keys(): readonly RowKey[];
 	/** Names what another program altered. */
 	altered(): readonly string[];
 }
@@ -58,13 +61,13 @@ type Run = (...args: unknown[]) => Promise<unknown>;
 type Runs = Record<string, Record<string, Run>>;
 
 /** Makes every operation of the port. One that is not written yet rejects. */
-export function createAdapter({ lanes, writer, change, macs, altered }: Ways): Operations {
+export function createAdapter(ways: Ways): Operations {
+	const { lanes, writer, change, macs } = ways;
 	const writes = writesOf(change) as unknown as Runs;
 	const reads = new WeakMap<Connection, Runs>();
 	const readsFor = (connection: Connection): Runs => {
 		const known =
-			reads.get(connection) ??
-			(readsOf({ ...createRows(connection, macs), sql: connection }, altered) as unknown as Runs);
+			reads.get(connection) ?? (readsOf({ ...createRows(connection, macs), sql: connection }, ways) as unknown as Runs);
 		reads.set(connection, known);
 		return known;
 	};
@@ -90,10 +93,13 @@ function notYet(name: string): Run {
 /** The nouns that are written, some of them in part. */
 type Some<Nouns> = { [Noun in keyof Nouns]?: Partial<Late<Nouns[Noun]>> };
 
-function readsOf(db: Snapshot, altered: Ways["altered"]): Some<Implementations<"read"> & Implementations<"scan">> {
+function readsOf(
+	db: Snapshot,
+	{ altered, keys }: Pick<Ways, "altered" | "keys">,
+): Some<Implementations<"read"> & Implementations<"scan">> {
 	return {
 		accounts: accountReads(db),
-		audit: auditReads(db),
+		audit: auditReads(db, keys),
 		backups: restoreReads(db),
 		engines: engineReads(db),
 		factors: factorReads(db),

@@ -6,7 +6,7 @@ import type { OpenedStore } from "../contract/open-store.ts";
 import { openPostgresTestStore } from "./testing.ts";
 
 /** Subjects of the contract that the adapter does not have yet. */
-const MISSING: ReadonlySet<Subject> = new Set<Subject>(["audit comparison", "copies"]);
+const MISSING: ReadonlySet<Subject> = new Set<Subject>(["copies"]);
 
 const REFUSALS = { check: /23514/, unique: /23505/, reference: /23503/ };
 

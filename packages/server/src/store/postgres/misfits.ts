@@ -4,6 +4,7 @@ import type { RowMacs } from "../../crypto/row-macs.ts";
 import { coveredColumns, ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
 import { addTerm, isSameSum, type KeySums, openTipBox } from "../row-ledger.ts";
 import type { Sql } from "./connection.ts";
+import { everyRow } from "./cursor.ts";
 import { textOf } from "./rows.ts";
 
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];
@@ -34,9 +35,6 @@ export async function findMisfits(sql: Sql, macs: RowMacs, which: readonly RowSu
 	return { access: [...log, ...found("access")], content: found("content") };
 }
 
-/** Rows read at a time. */
-const PORTION = 2000;
-
 /** Sums up the rows, each under the key that made its MAC; names the tables with rows whose MAC is wrong. */
 async function sumUp(
 	sql: Sql,
@@ -46,23 +44,12 @@ async function sumUp(
 	let sums: KeySums = new Map();
 	const unfit = new Set<RowTable>();
 	for (const table of TABLES.filter((one) => which.includes(ROW_KINDS[one].sum))) {
-		for await (const { mac, ...row } of everyRow(sql, table)) {
+		const query = `SELECT ${coveredColumns(table).join(", ")}, mac FROM ${table}`;
+		for await (const { mac, ...row } of everyRow<Record<string, unknown>>(sql, `every_${table}`, query)) {
 			const found = macs.signed(mac, textOf(table, row));
 			if (found === undefined) unfit.add(table);
 			else sums = addTerm(sums, found.key, ROW_KINDS[table].sum, found.term);
 		}
 	}
 	return { sums, unfit };
-}
-
-/** Reads the rows of a table by a cursor of the transaction. */
-async function* everyRow(sql: Sql, table: RowTable): AsyncGenerator<Record<string, unknown>> {
-	const cursor = `every_${table}`;
-	await sql.run(`DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT ${coveredColumns(table).join(", ")}, mac FROM ${table}`);
-	for (;;) {
-		const rows = await sql.rows<Record<string, unknown>>(`FETCH ${PORTION} FROM ${cursor}`);
-		yield* rows;
-		if (rows.length < PORTION) break;
-	}
-	await sql.run(`CLOSE ${cursor}`);
 }

@@ -25,6 +25,7 @@ export interface PostgresOptions {
 /** The keys of rows, and what was found altered under them. */
 interface Guard extends Trust {
 	found: readonly string[];
+	keys(): readonly RowKey[];
 	/** Resolves when a change finds an alteration. */
 	noticed: Promise<void>;
 	use(row_keys: RowKey[]): { macs: RowMacs; isFirst: boolean };
@@ -50,6 +51,7 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 			writer,
 			change: changes.change,
 			macs: guard.macs,
+			keys: guard.keys,
 			altered: () => guard.found,
 		});
 		return {
@@ -120,15 +122,18 @@ async function openLanes(links: ReturnType<typeof createLinks>): Promise<Record<
 function createGuard(): Guard {
 	const { promise: noticed, resolve } = Promise.withResolvers<void>();
 	const found: string[] = [];
+	let keys: readonly RowKey[] = [];
 	let macs: RowMacs | undefined;
 	let isSound = false;
 	return {
 		found,
 		noticed,
+		keys: () => keys,
 		macs: () => macs ?? noKeys(),
 		isSound: () => isSound,
 		use(row_keys) {
 			const isFirst = macs === undefined;
+			keys = row_keys;
 			macs = createRowMacs(row_keys, system.randomBytes);
 			return { macs, isFirst };
 		},

@@ -4,12 +4,11 @@ import { GRANTING_TYPES } from "../../audit/granting-types.ts";
 import { LoggedMachines, MACHINE_TYPES, type MachineRows } from "../../audit/machine-rights.ts";
 import { type GrantingRows, LoggedRights } from "../../audit/rights.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
+import { joinDifferences } from "../row-descriptions.ts";
+import { joinNamed } from "../row-replay.ts";
 import { eventsUpTo, newest } from "./log-segments.ts";
 import { compareNames } from "./name-comparison.ts";
 import { describeMisnamed, describeStrange, nameOfDifference } from "./row-descriptions.ts";
-
-/** Maximum number of differences for which a name is looked up. */
-const MAX_NAMED = 100;
 
 /**
  * Compares what the rows grant with what the log granted: first what the events say in words, then each row with the fingerprint that the last event
@@ -18,16 +17,11 @@ const MAX_NAMED = 100;
  */
 export function compareRows(db: Database, keys: readonly RowKey[]): Comparison {
 	const said = differencesOfRights(db);
-	const { misnamed, strange, from } = keys.length === 0 ? NOTHING : compareNames(db, keys);
-	const known = new Set(said.map(({ kind, id }) => `${kind} ${id}`));
-	const named = describeMisnamed(db, misnamed).filter(({ kind, id }) => !known.has(`${kind} ${id}`));
-	const differences = [...said, ...named].map((found, index) =>
-		found.name === undefined && index < MAX_NAMED ? { ...found, name: nameOfDifference(db, found) } : found,
-	);
+	const { misnamed, strange, from } = keys.length === 0 ? joinNamed([]) : compareNames(db, keys);
+	const { differences, nameless } = joinDifferences(said, describeMisnamed(db, misnamed));
+	for (const difference of nameless) difference.name = nameOfDifference(db, difference);
 	return { differences, strange: describeStrange(db, strange), named_from: from };
 }
-
-const NOTHING = { misnamed: [], strange: [], from: undefined };
 
 /** Compares the rows of one state of the database with the log up to then. */
 function differencesOfRights(db: Database): Difference[] {

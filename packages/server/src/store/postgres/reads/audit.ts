@@ -2,22 +2,19 @@ import { GENESIS } from "../../../audit/chain.ts";
 import type { EventQuery, EventScope } from "../../../audit/event-query.ts";
 import type { ChainedEvent, Checkpoint, LatestProof, ListedEvent, StoredEvent } from "../../../audit/model.ts";
 import { beginVerification } from "../../../audit/verify.ts";
+import type { RowKey } from "../../../crypto/row-macs.ts";
 import type { Implementations } from "../../store.ts";
 import type { Late, Snapshot } from "../database.ts";
 import { auditDays } from "./audit-days.ts";
 import { namedKeys, SETS_WITH_KEY, soundSets } from "./key-sets.ts";
+import { COLUMNS, everyEvent } from "./log-segments.ts";
 import { realmsOf } from "./realm-rows.ts";
+import { compareRows } from "./row-comparison.ts";
 
-const COLUMNS = "seq, timestamp, type, actor, realm_id, realm, data, hash";
+type AuditReads = Late<Implementations<"read">["audit"] & Implementations<"scan">["audit"]>;
 
-/** Events read at a time while verifying. */
-const SEGMENT = 5000;
-
-type AuditReads = Late<Implementations<"read">["audit"]> &
-	Late<Omit<Implementations<"scan">["audit"], "compare">>;
-
-/** Answers questions about the log. */
-export function auditReads(db: Snapshot): AuditReads {
+/** Answers questions about the log. @param keys those of the rows */
+export function auditReads(db: Snapshot, keys: () => readonly RowKey[]): AuditReads {
 	const { sql } = db;
 	return {
 		async head() {
@@ -61,18 +58,10 @@ export function auditReads(db: Snapshot): AuditReads {
 		async verify(anchors) {
 			const verification = beginVerification(anchors);
 			const isSound = soundSets(sql);
-			// Another program may have put events before the first.
-			for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-				const events = await sql.rows<StoredEvent>(
-					`SELECT ${COLUMNS} FROM audit_event WHERE seq > $1 ORDER BY seq LIMIT ${SEGMENT}`,
-					[after],
-				);
-				for (const event of events) if (!verification.take(event, await isSound(event))) return verification.report();
-				const last = events.at(-1);
-				if (last === undefined) return verification.report();
-				after = last.seq;
-			}
+			for await (const event of everyEvent(sql)) if (!verification.take(event, await isSound(event))) break;
+			return verification.report();
 		},
+		compare: () => compareRows(sql, keys()),
 	};
 }
 
