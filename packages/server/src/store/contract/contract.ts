@@ -77,16 +77,8 @@ const PROMISES = {
 	trusts: trustContract,
 } satisfies Record<string, (openStore: OpenStore) => Promise<void>>;
 
-/** A subject of the contract. */
-export type Subject = keyof typeof PROMISES;
-
-export const SUBJECTS = Object.keys(PROMISES) as readonly Subject[];
-
-/**
- * Tests whether an adapter keeps all promises of the port, and whether these say something about every operation. Design: §14
- * @param subjects those that the adapter has so far: the others are skipped, by name
- */
-export function testContract(openStore: OpenStore, subjects: readonly Subject[] = SUBJECTS): void {
+/** Tests whether an adapter keeps all promises of the port, and whether these say something about every operation. Design: §14 */
+export function testContract(openStore: OpenStore): void {
 	const untried = new Set<string>();
 	fromDeclarations((noun, verb) => untried.add(`${noun}.${verb}`));
 
@@ -102,10 +94,7 @@ export function testContract(openStore: OpenStore, subjects: readonly Subject[] 
 	}
 
 	// In suites, because node:test may clean up behind a file's tests while the file still awaits the next store.
-	for (const subject of SUBJECTS) {
-		const skip = !subjects.includes(subject) && "the adapter does not have it yet";
-		describe(subject, { skip }, () => PROMISES[subject](async (cleanup) => watched(await openStore(cleanup))));
-	}
-	const skip = subjects.length < SUBJECTS.length && "the adapter does not have all subjects yet";
-	test("every operation of the port is tried", { skip }, () => assert.deepEqual([...untried], []));
+	for (const [subject, promises] of Object.entries(PROMISES))
+		describe(subject, () => promises(async (cleanup) => watched(await openStore(cleanup))));
+	test("every operation of the port is tried", () => assert.deepEqual([...untried], []));
 }

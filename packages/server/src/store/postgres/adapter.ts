@@ -60,7 +60,7 @@ const READ_ALL: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"])
 type Run = (...args: unknown[]) => Promise<unknown>;
 type Runs = Record<string, Record<string, Run>>;
 
-/** Makes every operation of the port. One that is not written yet rejects. */
+/** Makes every operation of the port. */
 export function createAdapter(ways: Ways): Operations {
 	const { lanes, writer, change, macs } = ways;
 	const writes = writesOf(change) as unknown as Runs;
@@ -75,28 +75,27 @@ export function createAdapter(ways: Ways): Operations {
 		const name = `${noun}.${verb}`;
 		if (declared.kind === "append") return (event: AuditEvent) => writer.append(event);
 		if (declared.kind === "write") {
-			const operation = writes[noun]?.[verb] ?? notYet(name);
+			const operation = writes[noun]?.[verb] as Run;
 			const run: Run = (...args) => writer.run(operation, args);
 			return declared.inParts ? untilNothing(run) : run;
 		}
 		const long = READ_ALL.has(name) ? lanes.everything : lanes.long;
 		const lane = declared.kind === "read" ? lanes.requests : long;
 		return (...args: unknown[]) =>
-			lane.ask((connection) => (readsFor(connection)[noun]?.[verb] ?? notYet(name))(...args));
+			lane.ask((connection) => {
+				const run = readsFor(connection)[noun]?.[verb] as Run;
+				return run(...args);
+			});
 	});
 }
 
-function notYet(name: string): Run {
-	return () => Promise.reject(new Error(`PostgreSQL does not have ${name} yet`));
-}
-
-/** The nouns that are written, some of them in part. */
-type Some<Nouns> = { [Noun in keyof Nouns]?: Partial<Late<Nouns[Noun]>> };
+/** All nouns of the port. */
+type All<Nouns> = { [Noun in keyof Nouns]: Late<Nouns[Noun]> };
 
 function readsOf(
 	db: Snapshot,
 	{ altered, keys }: Pick<Ways, "altered" | "keys">,
-): Some<Implementations<"read"> & Implementations<"scan">> {
+): All<Implementations<"read"> & Implementations<"scan">> {
 	return {
 		accounts: accountReads(db),
 		audit: auditReads(db, keys),
@@ -119,7 +118,7 @@ function readsOf(
 	};
 }
 
-function writesOf(db: Change): Some<Implementations<"write">> {
+function writesOf(db: Change): All<Implementations<"write">> {
 	return {
 		accounts: accountWrites(db),
 		audit: auditWrites(db),

@@ -1,12 +1,9 @@
 import { after, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import type { Cleanup } from "../../testing/store.ts";
-import { SUBJECTS, type Subject, testContract } from "../contract/contract.ts";
+import { testContract } from "../contract/contract.ts";
 import type { OpenedStore } from "../contract/open-store.ts";
 import { openPostgresTestStore } from "./testing.ts";
-
-/** Subjects of the contract that the adapter does not have yet. */
-const MISSING: ReadonlySet<Subject> = new Set<Subject>(["copies"]);
 
 const REFUSALS = { check: /23514/, unique: /23505/, reference: /23503/ };
 
@@ -19,8 +16,5 @@ async function open(server: Postgres, cleanup: Cleanup, used?: string): Promise<
 if (skipWithoutPostgres === false) {
 	const server = await startPostgres();
 	after(() => server.stop());
-	testContract(
-		(cleanup) => open(server, cleanup),
-		SUBJECTS.filter((subject) => !MISSING.has(subject)),
-	);
+	testContract((cleanup) => open(server, cleanup));
 } else test("the contract", { skip: skipWithoutPostgres }, () => undefined);

@@ -5,6 +5,9 @@ import type { Connection } from "./connection.ts";
 /** Connections that read for requests; for long questions; and for questions that read everything, which would keep the others waiting. */
 export const LANES = { requests: 2, long: 1, everything: 1 } as const;
 
+/** Begins a transaction that reads one state of the database. */
+export const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
 /** Name of a lane. */
 export type LaneName = keyof typeof LANES;
 
@@ -28,9 +31,7 @@ export function createLane(connections: readonly Connection[], isUsable: () => b
 			const release = await turns.acquire();
 			const connection = free.pop() as Connection;
 			try {
-				return await connection.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", () =>
-					question(connection),
-				);
+				return await connection.transaction(SNAPSHOT, () => question(connection));
 			} finally {
 				free.push(connection);
 				release();

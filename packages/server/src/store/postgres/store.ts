@@ -5,6 +5,7 @@ import type { Store } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import { createChanges, type Trust } from "./changes.ts";
 import { type Address, type Connection, connect } from "./connection.ts";
+import { takeCopy } from "./copies.ts";
 import { createLane, LANES, type Lane, type LaneName } from "./lanes.ts";
 import { migrate } from "./migrate.ts";
 import { findMisfits, isNew } from "./misfits.ts";
@@ -58,7 +59,7 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 			...adapter,
 			isWritable: async () => links.isUsable(),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
-			copyTo: () => Promise.reject(new Error("PostgreSQL does not copy its store yet")),
+			copyTo: (file) => takeCopy(address, file),
 			async guard(row_keys) {
 				const { macs, isFirst } = guard.use(row_keys);
 				if (!isFirst) return;

@@ -1,8 +1,9 @@
 import type { AuditEvent } from "../../audit/model.ts";
-import { AppError } from "../../errors.ts";
+import type { AppError } from "../../errors.ts";
 import { madeEventIn, refuseEvent } from "../../policy/decide.ts";
 import { closing, storageUnavailable } from "../answers.ts";
 import type { Changes } from "./changes.ts";
+import { harmless } from "./failure.ts";
 import { currentAccess } from "./writes/current-access.ts";
 
 /** An operation, or an event that stands alone. */
@@ -95,14 +96,4 @@ export function createWriter(changes: Changes, isUsable: () => boolean): Writer 
 function answer(waiting: Waiting | undefined, outcome: Outcome): void {
 	if ("done" in outcome) waiting?.resolve(outcome.done);
 	else waiting?.reject(outcome.refused);
-}
-
-/** Five letters and digits that PostgreSQL names an error by. */
-const CODE = /^[0-9A-Z]{5}$/;
-
-/** Makes an error of the database one that says no more than its code: its text may hold what was written. */
-function harmless(error: unknown): unknown {
-	if (error instanceof AppError) return error;
-	const code = error instanceof Error && "code" in error ? String(error.code) : "";
-	return CODE.test(code) ? new Error(`the database refused the change: ${code}`) : error;
 }

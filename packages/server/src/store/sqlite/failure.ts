@@ -19,6 +19,11 @@ export function codeOf(error: unknown): string {
 	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
+/** Returns the code of a failure to write a file: that of a full disk is the file system's. */
+export function codeOfFile(code: string): string {
+	return code === "SQLITE_FULL" ? "ENOSPC" : code;
+}
+
 /** Tells whether an error concerns the whole file: unreadable, unwritable, or broken. */
 export function isFatal(code: string): boolean {
 	return /^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code);

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { Difference, StrangeEvent, When } from "../../audit/comparison.ts";
 import { makerName, type Strange } from "../../audit/event-makers.ts";
 import type { StoredEvent } from "../../audit/model.ts";
-import type { Misnamed } from "../../audit/named-ts";
+import type { Misnamed } from "../../audit/named-rows.ts";
 import type { RowValue } from "../../crypto/row-macs.ts";
 import {
 	byTable,

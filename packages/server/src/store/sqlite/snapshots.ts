@@ -1,4 +1,5 @@
 import type { Snapshot } from "../../backups/model.ts";
+import { codeOf, codeOfFile } from "./failure.ts";
 import { ReadWorker } from "./read-worker.ts";
 
 /** Opens a database file, such as a backup, to judge it in a thread of its own. */
@@ -28,9 +29,7 @@ export async function takeSnapshot(from: string, to: string): Promise<void> {
 	try {
 		await worker.question("snapshots", "copyTo")(to);
 	} catch (error) {
-		throw (error as NodeJS.ErrnoException).code === "SQLITE_FULL"
-			? Object.assign(error as Error, { code: "ENOSPC" })
-			: error;
+		throw Object.assign(error as Error, { code: codeOfFile(codeOf(error)) });
 	} finally {
 		await worker.close();
 	}

@@ -12,7 +12,7 @@ export function keyReads(db: Snapshot): Late<Implementations<"read">["keys"]> {
 		async byId(id) {
 			return (await db.stored("keyring", "id = $1", [id]))[0];
 		},
-		all: () => db.stored("keyring", "true"),
+		all: () => db.stored("keyring", "true ORDER BY id"),
 		async countOfRealms() {
 			const active = await db.count("keyring", "realm_id <> '' AND state = 'active'");
 			return { active, retired: (await db.count("keyring", "realm_id <> ''")) - active };

@@ -63,9 +63,9 @@ export async function nameOfDifference(sql: Sql, difference: Difference): Promis
 	return found?.name || undefined;
 }
 
-const END = `SELECT seq, timestamp FROM audit_event WHERE seq < $1 AND (strpos(data, $2 || ' ') > 0 OR strpos(data, $2 || '"') > 0
+const END = `SELECT seq, timestamp FROM audit_event WHERE seq < $1 AND (strpos(data, $2::text || ' ') > 0 OR strpos(data, $2::text || '"') > 0
 	OR (type = 'user.disabled' AND strpos(data, $3) > 0)) ORDER BY seq DESC LIMIT 1`;
-const MADE = "SELECT 1 FROM audit_event WHERE seq < $1 AND strpos(data, $2 || '=') > 0 LIMIT 1";
+const MADE = "SELECT 1 FROM audit_event WHERE seq < $1 AND strpos(data, $2::text || '=') > 0 LIMIT 1";
 
 /** Describes events by the one that had ended their makers before them. */
 export async function describeStrange(sql: Sql, strange: readonly Strange[]): Promise<StrangeEvent[]> {

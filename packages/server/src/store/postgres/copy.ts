@@ -1,0 +1,48 @@
+import { OTHER_TABLES, ROW_KINDS } from "../row-kinds.ts";
+import { type Filling, fillDatabase } from "../sqlite/filling.ts";
+import { type Address, type Connection, connect, type Sql } from "./connection.ts";
+import { everyRow } from "./cursor.ts";
+import { SNAPSHOT } from "./lanes.ts";
+
+/** Tables of the log. The others without MACs are counted, made or written anew by SQLite. */
+const LOG_TABLES = Object.keys(OTHER_TABLES).filter((table) => table.startsWith("audit_"));
+
+const TABLES = [...Object.keys(ROW_KINDS), ...LOG_TABLES];
+
+/** Rows read at a time of the tables whose values have up to 256 KiB each. */
+const LARGE_ROWS: Readonly<Record<string, number>> = { secret_version: 64, deleted_version: 64 };
+
+/**
+ * Copies all that the store holds at this instant into an empty file, as an SQLite database: rows, log and tip as they are, MACs and hashes included.
+ * Nothing is checked, so that the snapshot, which keeps the database from removing dead rows, lives no longer than it must. Design: §17
+ */
+export async function copyStore(address: Address, file: string, now: string): Promise<void> {
+	const filling = fillDatabase(file, now);
+	try {
+		await withConnection(address, (connection) => connection.transaction(SNAPSHOT, () => copyAll(connection, filling)));
+		filling.finish();
+	} finally {
+		filling.close();
+	}
+}
+
+async function withConnection(address: Address, use: (connection: Connection) => Promise<void>): Promise<void> {
+	const connection = await connect(address);
+	try {
+		await use(connection);
+	} finally {
+		await connection.close();
+	}
+}
+
+async function copyAll(sql: Sql, filling: Filling): Promise<void> {
+	for (const table of TABLES) {
+		const query = `SELECT ${filling.columnsOf(table).join(", ")} FROM ${table}`;
+		for await (const row of everyRow<Record<string, unknown>>(sql, `copied_${table}`, query, LARGE_ROWS[table]))
+			filling.add(table, row);
+	}
+	const [tip] = await sql.rows<{ sealed: Buffer }>("SELECT sealed FROM tip ORDER BY id DESC LIMIT 1");
+	if (tip !== undefined) filling.add("tip", { id: 1, sealed: tip.sealed });
+	const [last] = await sql.rows<{ id: number }>("SELECT last_value AS id FROM secret_id WHERE is_called");
+	if (last !== undefined) filling.setLastSecret(last.id);
+}

@@ -1,0 +1,56 @@
+import Database from "better-sqlite3";
+import { migrate } from "./migrate.ts";
+
+/** A new database that gets the rows of another store. */
+export interface Filling {
+	/** Lists the columns of a table. */
+	columnsOf(table: string): readonly string[];
+	add(table: string, row: Readonly<Record<string, unknown>>): void;
+	/** Keeps a secret's number from being given again, as AUTOINCREMENT does. */
+	setLastSecret(id: number): void;
+	/** Commits what was added. */
+	finish(): void;
+	close(): void;
+}
+
+/**
+ * Begins a database in an empty file. Nobody has it before it is whole, so it has neither journal nor synchronous writes.
+ * @throws Error of SQLite, also when there is no such file
+ */
+export function fillDatabase(file: string, now: string): Filling {
+	const db = new Database(file, { fileMustExist: true });
+	db.pragma("journal_mode = OFF");
+	db.pragma("synchronous = OFF");
+	migrate(db, now);
+	// Tables come one after another, and rows refer to others in any of them.
+	db.pragma("foreign_keys = OFF");
+	db.exec("BEGIN");
+	const tables = new Map<string, ReturnType<typeof prepareTable>>();
+	const prepared = (name: string) => {
+		const table = tables.get(name) ?? prepareTable(db, name);
+		tables.set(name, table);
+		return table;
+	};
+	return {
+		columnsOf: (table) => prepared(table).columns,
+		add(table, row) {
+			const { columns, insert } = prepared(table);
+			insert.run(columns.map((column) => storedValue(row[column])));
+		},
+		setLastSecret(id) {
+			db.exec("DELETE FROM sqlite_sequence WHERE name = 'secret'");
+			db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('secret', ?)").run(id);
+		},
+		finish: () => void db.exec("COMMIT"),
+		close: () => void db.close(),
+	};
+}
+
+function prepareTable(db: Database.Database, table: string) {
+	const columns = (db.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name);
+	const places = columns.map(() => "?").join(", ");
+	return { columns, insert: db.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places})`) };
+}
+
+/** SQLite has no type for true and false. */
+const storedValue = (value: unknown) => (typeof value === "boolean" ? Number(value) : value);
