@@ -5,6 +5,7 @@ import { fromDeclarations, type Implementations, type Operations } from "../stor
 import type { Connection } from "./connection.ts";
 import type { Change, Late, Macs, Snapshot } from "./database.ts";
 import type { Lane, LaneName } from "./lanes.ts";
+import type { FindAlterations } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { auditReads } from "./reads/audit.ts";
 import { engineReads } from "./reads/engines.ts";
@@ -51,8 +52,8 @@ interface Ways {
 	macs: Macs;
 	/** Returns the keys of rows, the active one first; none before the store got them. */
 	keys(): readonly RowKey[];
-	/** Names what another program altered. */
-	altered(): readonly string[];
+	/** Names what another program altered, in the state that the transaction reads. */
+	alterations: FindAlterations;
 }
 
 const READ_ALL: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"]);
@@ -94,7 +95,7 @@ type All<Nouns> = { [Noun in keyof Nouns]: Late<Nouns[Noun]> };
 
 function readsOf(
 	db: Snapshot,
-	{ altered, keys }: Pick<Ways, "altered" | "keys">,
+	{ alterations, keys }: Pick<Ways, "alterations" | "keys">,
 ): All<Implementations<"read"> & Implementations<"scan">> {
 	return {
 		accounts: accountReads(db),
@@ -102,7 +103,7 @@ function readsOf(
 		backups: restoreReads(db),
 		engines: engineReads(db),
 		factors: factorReads(db),
-		health: { alterations: async () => [...altered()] },
+		health: { alterations: () => alterations(db.sql) },
 		invitations: invitationReads(db),
 		keys: keyReads(db),
 		leases: leaseReads(db),

@@ -36,11 +36,14 @@ export interface Connection extends Sql {
 }
 
 /** Schema of all tables. Whatever other programs of the database define elsewhere is not found by a name. */
-const SCHEMA = "svc";
+export const SCHEMA = "svc";
+
+/** Schemas in which a statement finds names, after those of PostgreSQL itself. */
+export const SEARCH_PATH = `${SCHEMA}, pg_temp`;
 
 /** Settings of each connection. A table that grows is read by its indexes even before the database has counted it. */
 const SETTINGS = [
-	`SET search_path = ${SCHEMA}, pg_temp`,
+	`SET search_path = ${SEARCH_PATH}`,
 	"SET standard_conforming_strings = on",
 	"SET enable_seqscan = off",
 	"SET jit = off",

@@ -1,30 +1,39 @@
 import { hash } from "node:crypto";
 import { FatalError } from "../../errors.ts";
-import { type Connection, makeSchema } from "./connection.ts";
+import { type SchemaObjects, schemaDifference } from "../schema-difference.ts";
+import { type Connection, makeSchema, SCHEMA, type Sql } from "./connection.ts";
 import { CHANGES_LOCK } from "./locks.ts";
 import { ACCESS } from "./migrations/0001-access.ts";
 import { CONTENT } from "./migrations/0002-content.ts";
 import { LOG } from "./migrations/0003-log.ts";
+import { schemaObjects } from "./schema-objects.ts";
 
 /** The schema's history. Never edit a migration after a release; add a new one at the end. */
 const MIGRATIONS: readonly { name: string; sql: string }[] = [ACCESS, CONTENT, LOG];
 
+/** Makes the list of the migrations that were applied, unless it is there. */
+const LIST =
+	'CREATE TABLE IF NOT EXISTS migration (name text COLLATE "C" PRIMARY KEY, hash text NOT NULL, applied_at text NOT NULL)';
+
+/** Finds what another program altered in the schema, in the state that the transaction reads. */
+export type FindAlterations = (sql: Sql) => Promise<string[]>;
+
 /**
  * Brings the schema up to date in one transaction, while no other server changes anything.
- * @throws FatalError when the database is newer than this program or has another history
+ * @throws FatalError when the database is newer than this program or has another history, or its schema was altered and would be migrated
  */
-export async function migrate(connection: Connection, now: string): Promise<void> {
-	await connection.transaction("BEGIN", async () => {
+export function migrate(connection: Connection, now: string): Promise<FindAlterations> {
+	return connection.transaction("BEGIN", async () => {
 		await connection.run(CHANGES_LOCK);
 		await makeSchema(connection);
-		await connection.run(
-			'CREATE TABLE IF NOT EXISTS migration (name text COLLATE "C" PRIMARY KEY, hash text NOT NULL, applied_at text NOT NULL)',
-		);
+		await connection.run(LIST);
 		const applied = await connection.rows<{ name: string; hash: string }>(
 			"SELECT name, hash FROM migration ORDER BY name",
 		);
 		refuseOther(applied);
-		for (const { name, sql } of MIGRATIONS.slice(applied.length)) {
+		const pending = MIGRATIONS.slice(applied.length);
+		if (applied.length > 0 && pending.length > 0) await refuseAltered(connection, applied.length);
+		for (const { name, sql } of pending) {
 			await connection.script(sql);
 			await connection.run("INSERT INTO migration (name, hash, applied_at) VALUES ($1, $2, $3)", [
 				name,
@@ -32,6 +41,8 @@ export async function migrate(connection: Connection, now: string): Promise<void
 				now,
 			]);
 		}
+		const made = await madeBy(connection, MIGRATIONS.length);
+		return async (sql) => schemaDifference(await schemaObjects(sql, SCHEMA), made);
 	});
 }
 
@@ -46,4 +57,26 @@ function refuseOther(applied: readonly { name: string; hash: string }[]): void {
 		throw new FatalError(
 			`the database's migration ${other.name} is not this program's: restore a backup of this version`,
 		);
+}
+
+/** Refuses to migrate a schema that another program altered: the migration would run that program's triggers, and hide what it did. */
+async function refuseAltered(connection: Connection, applied: number): Promise<void> {
+	const made = await madeBy(connection, applied);
+	const altered = schemaDifference(await schemaObjects(connection, SCHEMA), made);
+	if (altered.length > 0)
+		throw new FatalError(
+			`the database's schema was altered by another program (${altered.join(", ")}), so nothing was migrated: restore a backup`,
+		);
+}
+
+/** Describes what the first migrations make: in a schema of its own, which is rolled back. Another version of PostgreSQL may describe it in other words. */
+async function madeBy(connection: Connection, migrations: number): Promise<SchemaObjects> {
+	const schema = `${SCHEMA}_made`;
+	await connection.script(
+		`SAVEPOINT made; CREATE SCHEMA ${schema}; SET LOCAL search_path = ${schema}, pg_temp; ${LIST}`,
+	);
+	for (const { sql } of MIGRATIONS.slice(0, migrations)) await connection.script(sql);
+	const made = await schemaObjects(connection, schema);
+	await connection.script("ROLLBACK TO SAVEPOINT made");
+	return made;
 }

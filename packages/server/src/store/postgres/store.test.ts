@@ -77,7 +77,7 @@ test("a change of a row that was altered does not bless it", options, async (t) 
 test("the next change notices that the log was cut, and rows that it writes grant nothing", options, async (t) => {
 	const { store, aside } = await setUp(t);
 	await aside(
-		"ALTER TABLE svc.audit_event DISABLE TRIGGER ALL; DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event)",
+		"ALTER TABLE svc.audit_event DISABLE TRIGGER ALL; DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event); ALTER TABLE svc.audit_event ENABLE TRIGGER ALL",
 	);
 	const late = anAccount();
 	await store.accounts.register(late, anEvent());
@@ -148,4 +148,87 @@ test("a database of a newer program, or with another history, is refused", optio
 		"DELETE FROM svc.migration WHERE name = '9999-later'; UPDATE svc.migration SET hash = 'other' WHERE name = '0003-log'",
 	);
 	await assert.rejects(reopen(), /migration 0003-log is not this program's/);
+});
+
+/** Alterations of the schema, each with what takes it back, and its name in health. */
+const ALTERATIONS: readonly { by: string; back: string; found: string[] }[] = [
+	{
+		by: "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER spy BEFORE INSERT ON svc.account FOR EACH ROW EXECUTE FUNCTION public.spy()",
+		back: "DROP FUNCTION public.spy CASCADE",
+		found: ["trigger account.spy"],
+	},
+	{
+		by: "CREATE RULE spy AS ON UPDATE TO svc.binding DO INSTEAD NOTHING",
+		back: "DROP RULE spy ON svc.binding",
+		found: ["rule binding.spy"],
+	},
+	{
+		by: "CREATE FUNCTION svc.spy() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+		back: "DROP FUNCTION svc.spy",
+		found: ["function spy()", "object function spy()"],
+	},
+	{
+		by: "ALTER TABLE svc.session ENABLE ROW LEVEL SECURITY",
+		back: "ALTER TABLE svc.session DISABLE ROW LEVEL SECURITY",
+		found: ["relation session"],
+	},
+	{
+		by: "CREATE TABLE public.more () INHERITS (svc.sso_used)",
+		back: "DROP TABLE public.more",
+		found: ["child public.more of sso_used"],
+	},
+	{
+		by: "ALTER TABLE svc.account ALTER instance_admin SET DEFAULT true",
+		back: "ALTER TABLE svc.account ALTER instance_admin DROP DEFAULT",
+		found: ["column account.instance_admin"],
+	},
+	{
+		by: "ALTER TABLE svc.audit_event DISABLE TRIGGER audit_event_stays",
+		back: "ALTER TABLE svc.audit_event ENABLE TRIGGER audit_event_stays",
+		found: ["trigger audit_event.audit_event_stays"],
+	},
+	{
+		by: "CREATE OPERATOR svc.=== (FUNCTION = int4eq, LEFTARG = int, RIGHTARG = int)",
+		back: "DROP OPERATOR svc.=== (int, int)",
+		found: ["object operator ===(integer,integer)"],
+	},
+];
+
+test("a look names whatever another program altered in the schema, until it is taken back", options, async (t) => {
+	const { store, aside } = await setUp(t);
+	for (const { by, back, found } of ALTERATIONS) {
+		await aside(by);
+		assert.deepEqual(await store.health.alterations(), found, by);
+		await aside(back);
+		assert.deepEqual(await store.health.alterations(), [], back);
+	}
+});
+
+test("nothing is believed after a start over an altered schema", options, async (t) => {
+	const { store, member, aside, reopen } = await setUp(t);
+	await store.close();
+	await aside("DROP INDEX svc.binding_by_user");
+	const again = await reopen();
+	assert.deepEqual(await again.health.alterations(), ["index binding_by_user", "relation binding_by_user"]);
+	await again.altered;
+	const late = anAccount();
+	await again.accounts.register(late, anEvent());
+	assert.equal(await again.accounts.byId(late.id), undefined);
+	assert.notEqual(await again.accounts.byId(member.id), undefined);
+});
+
+test("an altered schema is not migrated", options, async (t) => {
+	const { store, aside, reopen } = await setUp(t);
+	await store.close();
+	const tables =
+		"tip, audit_event, audit_checkpoint, audit_part_in_set, audit_key_set, audit_key_in_part, audit_key_part, audit_key";
+	await aside(
+		`SET search_path = svc; DROP TABLE ${tables}; DROP FUNCTION keep_log; DELETE FROM migration WHERE name = '0003-log'`,
+	);
+	await aside("CREATE VIEW svc.spy AS SELECT 1 AS one");
+	await assert.rejects(reopen(), /altered by another program \(.*relation spy.*\), so nothing was migrated/);
+	assert.equal((await aside("SELECT 1 FROM pg_tables WHERE tablename = 'tip'")).length, 0);
+	await aside("DROP VIEW svc.spy");
+	await (await reopen()).close();
+	assert.equal((await aside("SELECT 1 FROM pg_tables WHERE tablename = 'tip'")).length, 1);
 });

@@ -7,7 +7,7 @@ import { createChanges, type Trust } from "./changes.ts";
 import { type Address, type Connection, connect } from "./connection.ts";
 import { takeCopy } from "./copies.ts";
 import { createLane, LANES, type Lane, type LaneName } from "./lanes.ts";
-import { migrate } from "./migrate.ts";
+import { type FindAlterations, migrate } from "./migrate.ts";
 import { findMisfits, isNew } from "./misfits.ts";
 import { createWriter } from "./writer.ts";
 
@@ -42,7 +42,7 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 	const links = createLinks(address, onFailure);
 	try {
 		const writing = await links.open();
-		await migrate(writing, now.toISOString());
+		const findAlterations = await migrate(writing, now.toISOString());
 		const lanes = await openLanes(links);
 		const guard = createGuard();
 		const changes = createChanges(writing, guard);
@@ -53,23 +53,14 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 			change: changes.change,
 			macs: guard.macs,
 			keys: guard.keys,
-			altered: () => guard.found,
+			alterations: async (sql) => [...new Set([...(await findAlterations(sql)), ...guard.found])],
 		});
 		return {
 			...adapter,
 			isWritable: async () => links.isUsable(),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			copyTo: (file) => takeCopy(address, file),
-			async guard(row_keys) {
-				const { macs, isFirst } = guard.use(row_keys);
-				if (!isFirst) return;
-				const found = await lanes.everything.ask(async (sql) =>
-					(await isNew(sql)) ? [] : (await findMisfits(sql, macs, ["access"])).access,
-				);
-				if (found.length > 0) guard.lose(found);
-				else guard.begin();
-			},
-			misfits: () => lanes.everything.ask((sql) => findMisfits(sql, guard.macs(), ["access", "content"])),
+			...looking(lanes.everything, guard, findAlterations),
 			altered: guard.noticed,
 			async close() {
 				await Promise.all([writer.close(), ...Object.values(lanes).map((lane) => lane.close())]);
@@ -80,6 +71,23 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 		await links.close();
 		throw error;
 	}
+}
+
+/** Makes the operations that compare the database with what the last change left; the first one also compares its schema with what the migrations make. */
+function looking(lane: Lane, guard: Guard, findAlterations: FindAlterations): Pick<Store, "guard" | "misfits"> {
+	return {
+		async guard(row_keys) {
+			const { macs, isFirst } = guard.use(row_keys);
+			if (!isFirst) return;
+			const found = await lane.ask(async (sql) => [
+				...(await findAlterations(sql)),
+				...((await isNew(sql)) ? [] : (await findMisfits(sql, macs, ["access"])).access),
+			]);
+			if (found.length > 0) guard.lose(found);
+			else guard.begin();
+		},
+		misfits: () => lane.ask((sql) => findMisfits(sql, guard.macs(), ["access", "content"])),
+	};
 }
 
 /** Makes the connections of a store: when one is lost, the store has failed. */

@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
+import { type SchemaObjects, schemaDifference } from "../schema-difference.ts";
 import { createMigrationList, schemaOf } from "./migrate.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { openReader } from "./open.ts";
@@ -22,13 +23,10 @@ const MAX_NAME = 100;
  * @param applied number of migrations that made the schema
  */
 export function schemaAlterations(db: Database.Database, applied = MIGRATIONS.length): () => string[] {
-	let made: Map<string, string> | undefined;
+	let made: SchemaObjects | undefined;
 	return () => {
 		made ??= madeBy(applied);
-		const expected = made;
-		const found = objectsOf(db);
-		const names = new Set([...found.keys(), ...expected.keys()]);
-		return [...names].filter((name) => found.get(name) !== expected.get(name)).toSorted((a, b) => (a < b ? -1 : 1));
+		return schemaDifference(objectsOf(db), made);
 	};
 }
 
@@ -49,7 +47,7 @@ export function refuseAlteredSchema(file: string): void {
 	}
 }
 
-function objectsOf(db: Database.Database): Map<string, string> {
+function objectsOf(db: Database.Database): SchemaObjects {
 	const objects = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema").all() as SchemaObject[];
 	return new Map(
 		objects.map(({ type, name, tbl_name, sql }) => [
@@ -60,7 +58,7 @@ function objectsOf(db: Database.Database): Map<string, string> {
 }
 
 /** Applies the migrations to an empty database in memory, which takes 5 ms. */
-function madeBy(applied: number): Map<string, string> {
+function madeBy(applied: number): SchemaObjects {
 	const db = new Database(":memory:");
 	try {
 		createMigrationList(db);
