@@ -3,6 +3,7 @@ import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
 import { createRowLedger, openTipBox, type RowLedger, type RowState, sealTip } from "../row-ledger.ts";
 import type { Connection, Sql } from "./connection.ts";
 import type { Change, Macs } from "./database.ts";
+import { FACTS, factsOf } from "./event-facts.ts";
 import { CHANGES_LOCK } from "./locks.ts";
 import { createRowChanges, createRows } from "./rows.ts";
 
@@ -89,18 +90,16 @@ function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefi
 	return undefined;
 }
 
-const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, key, key_set, token_id, environment)
+const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, ${FACTS.join(", ")})
 	SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[], $10::text[], $11::text[], $12::text[])`;
 
 async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): Promise<void> {
 	if (events.length > 0) {
-		const facts = events.map(({ data }) => JSON.parse(data) as Record<string, unknown>);
-		const fact = (name: string) =>
-			facts.map((one) => (typeof one[name] === "string" ? one[name].replaceAll("\0", "\ufffd") : null));
+		const facts = events.map(({ data }) => factsOf(data));
 		const column = <Name extends keyof StoredEvent>(name: Name) => events.map((event) => event[name]);
 		await sql.run(ADD_EVENTS, [
 			...[column("seq"), column("timestamp"), column("type"), column("actor"), column("realm_id"), column("realm")],
-			...[column("data"), column("hash"), fact("key"), fact("key_set"), fact("token_id"), fact("environment")],
+			...[column("data"), column("hash"), ...FACTS.map((_, index) => facts.map((one) => one[index]))],
 		]);
 	}
 	if (ledger !== undefined && trust.isSound())

@@ -86,6 +86,23 @@ test("the next change notices that the log was cut, and rows that it writes gran
 	assert.equal(await store.accounts.byId(late.id), undefined);
 });
 
+test("an event that another program lets nobody find is altered", options, async (t) => {
+	const { store, aside } = await setUp(t);
+	const data = { key: "DB_URL", environment: "prod", token_id: "a token" };
+	await store.audit.append(anEvent({ data }));
+	const { events } = await store.audit.verify([]);
+	for (const [fact, value] of [...Object.entries(data), ["key_set", null]]) {
+		const set = (to: string) =>
+			aside(
+				`ALTER TABLE svc.audit_event DISABLE TRIGGER ALL; UPDATE svc.audit_event SET ${fact} = ${to} WHERE seq = ${events}; ALTER TABLE svc.audit_event ENABLE TRIGGER ALL`,
+			);
+		await set("'other'");
+		assert.partialDeepStrictEqual(await store.audit.verify([]), { status: "altered", seq: events });
+		await set(value === null ? "NULL" : `'${value}'`);
+		assert.equal((await store.audit.verify([])).status, "intact");
+	}
+});
+
 test("an event in the log can be neither changed nor taken away", options, async (t) => {
 	const { aside } = await setUp(t);
 	for (const change of [
