@@ -222,6 +222,36 @@ test("machines and their tokens have limits, which refusals, metrics and doctor 
 	}
 });
 
+test("open invitations and second factors have limits, which refusals, metrics and doctor show", async () => {
+	const ada = await person(client, "ada");
+	const { id, slug } = await realm(client, ada);
+	const db = new DatabaseSync(join(server.data, "svc.db"), { timeout: 5000 });
+	db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
+		INSERT INTO invitation (id, email, digest, created_by, created_at, expires_at)
+		SELECT 'invitation ' || i, i || '@example.com', randomblob(32), '${ada.id}', '', '2999-01-01T00:00:00.000Z' FROM n`);
+	db.exec(`INSERT INTO invitation_binding (invitation_id, realm_id, role)
+		SELECT id, '${id}', 'viewer' FROM invitation WHERE created_by = '${ada.id}' LIMIT 50`);
+	db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3)
+		INSERT INTO factor (id, user_id, type, sealed, last_step, created_at, confirmed_at)
+		SELECT hex(randomblob(16)), '${ada.id}', 'totp', randomblob(32), 0, '', '2030-01-01T00:00:00.000Z' FROM n`);
+	db.close();
+	const invite = (name: string, bindings: object[]) =>
+		client.post("/invitations", { email: `${name}@example.net`, bindings }, { token: ada.token });
+	refused(await invite("one", [{ realm: slug, role: "viewer" }]), 409, "limit_reached");
+	ok(await invite("two", []), 201);
+	refused(await invite("three", []), 409, "limit_reached");
+	const { text } = await client.send("GET", "/metrics");
+	for (const [name, max] of Object.entries({ invitations_per_account: 100, invitations_per_realm: 50 })) {
+		assert.match(text, new RegExp(`^svc_limit_max\\{limit="${name}"\\} ${max}$`, "m"));
+		assert.match(text, new RegExp(`^svc_limit_refused_total\\{limit="${name}"\\} 1$`, "m"));
+	}
+	const { checks } = ok(await client.get<{ checks: { message: string }[] }>("/doctor", { token: root.token }));
+	const told = checks.map(({ message }) => message);
+	assert.ok(names(told, "invitations_per_account", ada.email, " 100 of 100 "));
+	assert.ok(names(told, "invitations_per_realm", slug, " 50 of 50 "));
+	assert.ok(names(told, "factors_per_account", ada.email, " 3 of 3 "));
+});
+
 test("svc users limits shows and changes them", async () => {
 	const ada = await person(client, "ada");
 	const cli = await createCli(server, root);

@@ -1,3 +1,5 @@
+import type { LeaseLimit, RowLimit } from "./limits.ts";
+
 /**
  * Every error code that a caller can receive, with its HTTP status. The list is closed and published in OpenAPI.
  * Spec: API › Errors. Design: §7.
@@ -72,11 +74,15 @@ export class AppError extends Error {
 	}
 }
 
-/** A refusal because of a limit that the caller may know; refusals are counted by the limit's name. Design: §13 */
+/** A refusal because of a limit that metrics and `svc doctor` show; refusals are counted by the limit's name. Design: §13 */
 export class LimitReached extends AppError {
-	readonly limit: string;
+	readonly limit: RowLimit | LeaseLimit;
 
-	constructor(limit: string, message: string, code: "limit_reached" | "lease_limit_reached" = "limit_reached") {
+	constructor(
+		limit: RowLimit | LeaseLimit,
+		message: string,
+		code: "limit_reached" | "lease_limit_reached" = "limit_reached",
+	) {
 		super(code, message);
 		this.limit = limit;
 	}

@@ -1,3 +1,25 @@
+/** Limits of what is stored. */
+export type RowLimit =
+	| "accounts"
+	| "realm_bytes"
+	| "realms_per_account"
+	| "bindings_per_realm"
+	| "bindings_per_account"
+	| "tokens_per_account"
+	| "sessions_per_account"
+	| "identities_per_account"
+	| "factors_per_account"
+	| "invitations_per_account"
+	| "invitations_per_realm"
+	| "machines_per_realm"
+	| "tokens_per_machine"
+	| "trusted_tokens_per_machine"
+	| "trusts_per_machine"
+	| "used_jwts_per_realm";
+
+/** Limits of open credentials. */
+export type LeaseLimit = "max_connections" | "max_connections_per_realm";
+
 /** A limit of this process and its current use. Everybody may read it: it names no realm, account or address. */
 export interface Limit {
 	/** Name such as `connections_per_source`, as in answers, metrics and `svc doctor`. */

@@ -1,5 +1,5 @@
 import type { LeaseStore, OpenCount } from "../leases/model.ts";
-import { type Filled, type Limit, onceAMinute, usedOf } from "../limits.ts";
+import { type Filled, type LeaseLimit, type Limit, onceAMinute, usedOf } from "../limits.ts";
 import type { RealmStore } from "../realms/model.ts";
 import { MAX_OPEN } from "./config/fields.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
@@ -41,7 +41,11 @@ export function leaseLimits({ store, runtime, refusals }: LeaseLimitNeeds): Limi
 		);
 	const ofRealms = () =>
 		measure(store.leases.openByRealm(MOST), (engines, { engine }) => engines.get(keyOf(engine, ""))?.limits.each_realm);
-	const limit = (name: string, nearest: () => Promise<Filled[]>): Limit => {
+	const nearestTo: Record<LeaseLimit, () => Promise<Filled[]>> = {
+		max_connections: ofConfigs,
+		max_connections_per_realm: ofRealms,
+	};
+	return (Object.entries(nearestTo) as [LeaseLimit, () => Promise<Filled[]>][]).map(([name, nearest]) => {
 		const measured = onceAMinute(nearest);
 		return {
 			name,
@@ -51,8 +55,7 @@ export function leaseLimits({ store, runtime, refusals }: LeaseLimitNeeds): Limi
 			nearest,
 			hint: `revoke unneeded credentials with \`svc lease revoke\`, or raise ${name} with \`svc engine set\``,
 		};
-	};
-	return [limit("max_connections", ofConfigs), limit("max_connections_per_realm", ofRealms)];
+	});
 }
 
 const keyOf = (engine: string, realm_id: string) => `${engine} ${realm_id}`;

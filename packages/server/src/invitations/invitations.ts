@@ -2,6 +2,7 @@ import { eventBy } from "../audit/model.ts";
 import type { Config } from "../config.ts";
 import { type CodeNeeds, newCode } from "../crypto/codes.ts";
 import { AppError, LimitReached } from "../errors.ts";
+import type { RowLimit } from "../limits.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import {
 	type AccessNeeds,
@@ -76,7 +77,7 @@ function refuse(outcome: Invited): void {
 		throw tooMany("invitations_per_realm", "a realm has reached its limit of invitations", MAX_INVITATIONS_OF_REALM);
 }
 
-function tooMany(limit: string, what: string, max: number): AppError {
+function tooMany(limit: RowLimit, what: string, max: number): AppError {
 	return new LimitReached(limit, `${what} (${limit}, ${max}): end one first with \`svc invitation delete\``);
 }
 

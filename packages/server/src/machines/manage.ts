@@ -1,4 +1,5 @@
 import { AppError, LimitReached } from "../errors.ts";
+import type { RowLimit } from "../limits.ts";
 import { type AccessNeeds, authorize, requireSession } from "../policy/authorize.ts";
 import { MANAGING } from "../policy/decide.ts";
 import { type Actor, ROLES } from "../policy/model.ts";
@@ -43,7 +44,7 @@ export async function findMachine(needs: ManageNeeds, realm: RealmAccess, name: 
 }
 
 /** Makes the refusal of one more thing than a limit allows. @param verb command that ends one */
-export function tooMany(limit: string, whose: string, what: string, max: number, verb: string): AppError {
+export function tooMany(limit: RowLimit, whose: string, what: string, max: number, verb: string): AppError {
 	const message = `${whose} has reached its limit of ${what} (${limit}, ${max}): end one first with \`svc machine ${verb}\``;
 	return new LimitReached(limit, message);
 }

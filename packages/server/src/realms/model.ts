@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
-import type { Filled } from "../limits.ts";
+import type { Filled, RowLimit } from "../limits.ts";
 import { atMost, errorMessage, PlainText, RequiredPlainText, RequiredText } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
 import type { Binding, Role } from "../policy/model.ts";
@@ -102,20 +102,6 @@ export interface RealmLimits {
 	/** Realms that an account may own. */
 	realms_per_account: number;
 }
-
-/** Limits of rows. */
-export type RowLimit =
-	| "accounts"
-	| "realm_bytes"
-	| "realms_per_account"
-	| "bindings_per_realm"
-	| "bindings_per_account"
-	| "tokens_per_account"
-	| "sessions_per_account"
-	| "identities_per_account"
-	| "machines_per_realm"
-	| "tokens_per_machine"
-	| "trusts_per_machine";
 
 /** For each limit, the realms, accounts or machines that used the largest share of it, fullest first; deleted realms count. */
 export type Fullest = Record<RowLimit, Filled[]>;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Account, FactorProof } from "../../accounts/model.ts";
 import { MAX_FACTORS } from "../../factors/model.ts";
+import { MAX_ROWS } from "../../realms/row-limits.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { aFactor, anEvent, aResetCode, aSession, MADE_AT, newId, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount } from "../../testing/rules.ts";
@@ -40,6 +41,15 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await confirm(account, factor.id, 100), "done");
 		return { account, factor_id: factor.id, digest: recoveryCodes(account.id).digests.subarray(0, 32) };
 	}
+
+	test("confirmed factors count toward their account's limit, those that wait do not", async () => {
+		const [{ account }, waiting] = [await withFactor(), await addAccount(store)];
+		await add(waiting);
+		const max = { ...MAX_ROWS, realm_bytes: 1, realms_per_account: 1, factors_per_account: 7 };
+		const { factors_per_account: found } = await store.realms.fullest({ max, now: MADE_AT });
+		const usedBy = ({ email }: Account) => found.find(({ name }) => name === email);
+		assert.deepEqual([usedBy(account), usedBy(waiting)], [{ name: account.email, used: 1, max: 7 }, undefined]);
+	});
 
 	test("a factor is asked of nobody before it is confirmed, which ends the other sessions and gives recovery codes", async () => {
 		const account = await addAccount(store);

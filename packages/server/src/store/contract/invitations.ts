@@ -7,11 +7,15 @@ import {
 	MAX_INVITATIONS_OF_REALM,
 	MAX_INVITATIONS_USED,
 } from "../../invitations/model.ts";
+import type { Filled } from "../../limits.ts";
 import type { Realm } from "../../realms/model.ts";
+import { MAX_ROWS } from "../../realms/row-limits.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { anAccount, anEvent, anInvitation, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
+
+const SOON = "2030-01-01T00:00:01.000Z";
 
 /** A role of an invitation in a realm. */
 const invited = ({ id: realm_id, slug: realm }: Realm, role: "admin" | "member" | "viewer" = "member") => ({
@@ -30,6 +34,26 @@ export async function invitationContract(openStore: OpenStore): Promise<void> {
 		invitations.make(invitation, anEvent({ type: "invitation.created", actor: invitation.created_by }));
 	const idsOf = async (whose: string, now = MADE_AT) =>
 		(await invitations.list(whose, now, "", 500)).map(({ id }) => id);
+
+	test("open invitations count toward the limits of their maker and of each realm, expired ones do not", async () => {
+		const maker = await addAccount(store);
+		const realm = await addRealm(store, maker);
+		const [open, expiring] = [anInvitation(maker.id), anInvitation(maker.id, { expires_at: SOON })];
+		for (const invitation of [open, expiring]) await make({ ...invitation, bindings: [invited(realm)] });
+		const max = { ...MAX_ROWS, realm_bytes: 1, realms_per_account: 1 };
+		const usedAt = async (now: string) => {
+			const found = await store.realms.fullest({ max, now });
+			const used = (of: Filled[], whose: string) => of.find(({ name }) => name === whose)?.used;
+			return [used(found.invitations_per_account, maker.email), used(found.invitations_per_realm, realm.slug)];
+		};
+		assert.deepEqual(
+			[await usedAt(MADE_AT), await usedAt(SOON)],
+			[
+				[2, 2],
+				[1, 1],
+			],
+		);
+	});
 
 	test("an invitation is found by its code's digest, with its roles, until it expires", async () => {
 		const realm = await addRealm(store, ada);

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { after, test } from "node:test";
 import { type Account, MAX_ACCOUNTS, MAX_SESSIONS } from "../../accounts/model.ts";
-import { MAX_MACHINE_TOKENS, MAX_MACHINES } from "../../machines/model.ts";
+import { MAX_MACHINE_TOKENS, MAX_MACHINES, MAX_TRUSTED_TOKENS } from "../../machines/model.ts";
 import { MAX_BINDINGS, MAX_MEMBERSHIPS } from "../../policy/model.ts";
 import type { Realm } from "../../realms/model.ts";
+import { MAX_ROWS } from "../../realms/row-limits.ts";
 import { MAX_IDENTITIES, type SsoLogin } from "../../sso/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import {
@@ -21,7 +23,7 @@ import {
 } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { MAX_TOKENS } from "../../tokens/model.ts";
-import { MAX_TRUSTS } from "../../trusts/model.ts";
+import { MAX_TRUSTS, MAX_USED } from "../../trusts/model.ts";
 import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about limits of rows. */
@@ -204,22 +206,16 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		const realm = await addRealm(store, ada);
 		const machine = aMachine(realm.id);
 		await store.machines.set(machine, anEvent());
-		await store.trusts.set(aTrust(machine.id), anEvent());
-		for (const given of [{}, { expires_at: MADE_AT }, { trust_id: "trust" }])
+		for (const given of [{}, { expires_at: MADE_AT }])
 			await store.machines.addToken(aMachineToken(machine.id, given), anEvent());
-		const max = {
-			accounts: 1,
-			realm_bytes: 1,
-			realms_per_account: 1,
-			bindings_per_realm: MAX_BINDINGS,
-			bindings_per_account: MAX_MEMBERSHIPS,
-			tokens_per_account: MAX_TOKENS,
-			sessions_per_account: MAX_SESSIONS,
-			identities_per_account: MAX_IDENTITIES,
-			machines_per_realm: MAX_MACHINES,
-			tokens_per_machine: MAX_MACHINE_TOKENS,
-			trusts_per_machine: MAX_TRUSTS,
-		};
+		const trust = aTrust(machine.id);
+		await store.trusts.set(trust, anEvent());
+		for (const until of [MADE_AT, at(1)]) {
+			const token = aMachineToken(machine.id, { trust_id: trust.id });
+			const used = { digest: hash("sha256", token.id, "buffer"), realm_id: realm.id, until };
+			assert.equal(await store.trusts.give({ token, used }, anEvent()), "done");
+		}
+		const max = { ...MAX_ROWS, accounts: 1, realm_bytes: 1, realms_per_account: 1 };
 		const found = await store.realms.fullest({ max, now: MADE_AT });
 		assert.deepEqual(found.accounts, [{ name: "", used: await accounts.count(), max: 1 }]);
 		assert.deepEqual(
@@ -234,7 +230,9 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		const name = `${realm.slug}/${machine.name}`;
 		assert.deepEqual(found.machines_per_realm, [{ name: realm.slug, used: 1, max: MAX_MACHINES }]);
 		assert.deepEqual(found.tokens_per_machine, [{ name, used: 1, max: MAX_MACHINE_TOKENS }]);
+		assert.deepEqual(found.trusted_tokens_per_machine, [{ name, used: 2, max: MAX_TRUSTED_TOKENS }]);
 		assert.deepEqual(found.trusts_per_machine, [{ name, used: 1, max: MAX_TRUSTS }]);
+		assert.deepEqual(found.used_jwts_per_realm, [{ name: realm.slug, used: 1, max: MAX_USED }]);
 		assert.deepEqual((await store.realms.fullest({ max, now: at(DAY_MS) })).sessions_per_account, []);
 	});
 }

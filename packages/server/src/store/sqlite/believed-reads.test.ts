@@ -152,7 +152,7 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"realms.countDeleted": ["realm", COUNTS],
 	"realms.deleted": ["realm", CHOICE],
 	"realms.fullest": [
-		"account account_limit api_token binding machine machine_token realm session sso_identity trust",
+		"account account_limit api_token binding factor invitation invitation_binding machine machine_token realm session sso_identity trust trust_used",
 		COUNTS,
 	],
 	"realms.list": ["binding machine realm", CHOICE],

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
-import type { Filled } from "../../limits.ts";
-import type { DeletedRealm, Fullest, RealmStore, Restorable, RowLimit } from "../../realms/model.ts";
+import type { Filled, RowLimit } from "../../limits.ts";
+import type { DeletedRealm, Fullest, RealmStore, Restorable } from "../../realms/model.ts";
 import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 import { notExpiredAt } from "./token-lines.ts";
@@ -43,10 +43,21 @@ const FULLEST: Record<RowLimit, string> = {
 	tokens_per_account: counted("account", "api_token", notExpiredAt("@now")),
 	sessions_per_account: counted("account", "session", "expires_at > @now"),
 	identities_per_account: counted("account", "sso_identity"),
+	factors_per_account: counted("account", "factor", "confirmed_at IS NOT NULL"),
+	invitations_per_account: counted(
+		"account",
+		"(SELECT created_by AS user_id FROM invitation WHERE expires_at > @now) AS open",
+	),
+	invitations_per_realm: counted(
+		"realm",
+		"invitation_binding JOIN invitation ON invitation.id = invitation_id",
+		"expires_at > @now",
+	),
 	machines_per_realm: counted("realm", "machine"),
-	// Of those that people made: what trusts give ends within the hour.
 	tokens_per_machine: ofMachines("machine_token", "trust_id IS NULL AND expires_at > @now"),
+	trusted_tokens_per_machine: ofMachines("machine_token", "trust_id IS NOT NULL AND expires_at > @now"),
 	trusts_per_machine: ofMachines("trust"),
+	used_jwts_per_realm: counted("realm", "trust_used", "until > @now"),
 };
 
 /** Deleted realms with tokens limited to them, or with tokens or trusts of their machines. */
@@ -78,19 +89,8 @@ export function realmLists(db: Database) {
 		unended: () => prepare(UNENDED).pluck().all() as string[],
 		fullest({ max, now }: Parameters<RealmStore["fullest"]>[0]): Fullest {
 			const ask = (limit: RowLimit) => prepare(FULLEST[limit]).all({ max: max[limit], now }) as Filled[];
-			return {
-				accounts: ask("accounts"),
-				realm_bytes: ask("realm_bytes"),
-				realms_per_account: ask("realms_per_account"),
-				bindings_per_realm: ask("bindings_per_realm"),
-				bindings_per_account: ask("bindings_per_account"),
-				tokens_per_account: ask("tokens_per_account"),
-				sessions_per_account: ask("sessions_per_account"),
-				identities_per_account: ask("identities_per_account"),
-				machines_per_realm: ask("machines_per_realm"),
-				tokens_per_machine: ask("tokens_per_machine"),
-				trusts_per_machine: ask("trusts_per_machine"),
-			};
+			const limits = Object.keys(FULLEST) as RowLimit[];
+			return Object.fromEntries(limits.map((limit) => [limit, ask(limit)])) as Fullest;
 		},
 	};
 }

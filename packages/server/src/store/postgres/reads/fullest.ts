@@ -1,5 +1,5 @@
-import type { Filled } from "../../../limits.ts";
-import type { Fullest, RealmStore, RowLimit } from "../../../realms/model.ts";
+import type { Filled, RowLimit } from "../../../limits.ts";
+import type { Fullest, RealmStore } from "../../../realms/model.ts";
 import type { Sql } from "../connection.ts";
 
 /** Maximum number of realms, accounts or machines that are named. */
@@ -41,10 +41,21 @@ const FULLEST: Record<RowLimit, string> = {
 	tokens_per_account: counted("account", "api_token", "coalesce(expires_at, '~') > $2"),
 	sessions_per_account: counted("account", "session", "expires_at > $2"),
 	identities_per_account: counted("account", "sso_identity"),
+	factors_per_account: counted("account", "factor", "confirmed_at IS NOT NULL"),
+	invitations_per_account: counted(
+		"account",
+		"(SELECT created_by AS user_id FROM invitation WHERE expires_at > $2) AS open",
+	),
+	invitations_per_realm: counted(
+		"realm",
+		"invitation_binding JOIN invitation ON invitation.id = invitation_id",
+		"expires_at > $2",
+	),
 	machines_per_realm: counted("realm", "machine"),
-	// Of those that people made: what trusts give ends within the hour.
 	tokens_per_machine: ofMachines("machine_token", "trust_id IS NULL AND expires_at > $2"),
+	trusted_tokens_per_machine: ofMachines("machine_token", "trust_id IS NOT NULL AND expires_at > $2"),
 	trusts_per_machine: ofMachines("trust"),
+	used_jwts_per_realm: counted("realm", "trust_used", "until > $2"),
 };
 
 /** Finds the realms, accounts and machines nearest to their limits. */
