@@ -60,9 +60,9 @@ test("a removed item never comes, and an empty key takes no turn", () => {
 	assert.deepEqual([queue.size, queue.count("a"), queue.fullest()], [0, 0, 0]);
 });
 
-test("counts cover a key, an inner key, and the fullest inner key", () => {
+test("counts cover a key, an inner key, and the fullest key, outer or inner", () => {
 	const queue = filled("x/a/1", "x/a/2", "x/b/1", "y/d/1");
 	const counts = [queue.size, queue.count("x"), queue.count("x", "a"), queue.count("y", "a"), queue.count("z", "a")];
-	assert.deepEqual([...counts, queue.fullest()], [4, 3, 2, 0, 0, 2]);
+	assert.deepEqual([...counts, queue.fullestKey(), queue.fullest()], [4, 3, 2, 0, 0, 3, 2]);
 	assert.deepEqual([...queue], ["x/a/1", "x/a/2", "x/b/1", "y/d/1"]);
 });

@@ -69,6 +69,11 @@ export class FairQueue<Item> {
 		return (inner === undefined ? queue?.size : queue?.count(inner)) ?? 0;
 	}
 
+	/** Counts the items under the outermost key that has most. */
+	fullestKey(): number {
+		return Math.max(0, ...[...this.#ring.values()].map(({ size }) => size));
+	}
+
 	/** Counts the items under the innermost key that has most. */
 	fullest(): number {
 		let most = this.#items.size;

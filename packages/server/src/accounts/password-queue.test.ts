@@ -58,7 +58,7 @@ test("of one source four wait, the fifth is refused, and other sources are not",
 	ask("other", stranger("b"));
 	await turn();
 	assert.equal(Object.keys(refused).length, 74);
-	isRefused(refused["flood 6"], 429, /^4 .*\bfrom here\b/);
+	isRefused(refused["flood 6"], 429, /^4 .*\bfrom here\b.*\(password_checks_waiting_per_source\)/);
 	assert.equal(used("password_checks_waiting_per_source"), 4);
 	assert.deepEqual(await next(3), ["flood 2", "other", "flood 3"]);
 });
@@ -95,7 +95,7 @@ test("of one IPv6 /48 sixteen wait, and its /64s have one turn together", async 
 	ask("four again", stranger("192.0.2.2"));
 	await turn();
 	assert.deepEqual(Object.keys(refused), ["six 16", "six 17", "six 18", "six 19"]);
-	isRefused(refused["six 16"], 429, /^16 .*\bfrom here\b/);
+	isRefused(refused["six 16"], 429, /^16 .*\bfrom here\b.*\(password_checks_waiting_per_site\)/);
 	assert.deepEqual(await next(4), ["six 0", "four", "six 1", "four again"]);
 });
 
@@ -105,7 +105,7 @@ test("of all strangers 1,024 wait, further ones get 503, and the known are not r
 		for (let count = 0; count < 3; count++) ask(`${source} ${count}`, stranger(`s${source}`));
 	await turn();
 	assert.equal(used("password_checks_waiting"), 1024);
-	isRefused(refused["399 2"], 503, /^1024 .*\bfrom elsewhere\b/);
+	isRefused(refused["399 2"], 503, /^1024 .*\bfrom elsewhere\b.*\(password_checks_waiting\)/);
 	ask("owner", owner("ada", "home"));
 	assert.deepEqual(await next(1), ["owner"]);
 });
@@ -135,7 +135,7 @@ test("of one account four wait where it is known, and its fifth is refused, and 
 	ask("stranger", stranger("s0"));
 	await turn();
 	assert.deepEqual(Object.keys(refused), ["ada 4"]);
-	isRefused(refused["ada 4"], 429, /^4 .*\bof this account\b/);
+	isRefused(refused["ada 4"], 429, /^4 .*\bof this account\b.*\(password_checks_waiting_per_account\)/);
 	assert.equal(used("password_checks_waiting_per_account"), 4);
 });
 

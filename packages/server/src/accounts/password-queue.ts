@@ -7,6 +7,14 @@ import { siteOf } from "../source.ts";
 /** Waiting checks: of one source, of one IPv6 /48, of one account at its known sources, and of all strangers. Design: §13 */
 const MOST = { source: 4, site: 16, account: 4, strangers: 1024 } as const;
 
+/** The limits' names. */
+const NAMES: Record<keyof typeof MOST, string> = {
+	source: "password_checks_waiting_per_source",
+	site: "password_checks_waiting_per_site",
+	account: "password_checks_waiting_per_account",
+	strangers: "password_checks_waiting",
+};
+
 /** Checks in a row for the known before a stranger gets one. */
 const KNOWN_IN_A_ROW = 3;
 
@@ -56,7 +64,7 @@ export function createPasswordQueue(
 ): PasswordQueue {
 	const queues = new Queues();
 	const pairs = new Set<string>();
-	const refused = { source: 0, account: 0, strangers: 0 };
+	const refused = { source: 0, site: 0, account: 0, strangers: 0 };
 	let running = 0;
 	let strangers = 0;
 	let streak = 0;
@@ -148,7 +156,7 @@ class Queues {
 	}
 }
 
-type Refused = Record<"source" | "account" | "strangers", number>;
+type Refused = Record<keyof typeof MOST, number>;
 
 /** @throws AppError rate_limited, overloaded */
 function refuseExcess(
@@ -156,39 +164,46 @@ function refuseExcess(
 	refused: Refused,
 	{ account, keys: [site, source] }: Waiting,
 ): void {
-	const refuse = (limit: keyof Refused, most: number, whose: string): never => {
+	const refuse = (limit: keyof Refused, whose: string): never => {
 		refused[limit]++;
-		const message = `${most} password checks ${whose} are already waiting: try again in 1 second`;
+		const message = `${MOST[limit]} password checks ${whose} are already waiting (${NAMES[limit]}): try again in 1 second`;
 		const code = limit === "strangers" ? "overloaded" : "rate_limited";
 		throw new AppError(code, message, { headers: { "retry-after": "1" } });
 	};
 	if (account !== undefined) {
-		if ((ofAccount.get(account) ?? 0) >= MOST.account) refuse("account", MOST.account, "of this account");
+		if ((ofAccount.get(account) ?? 0) >= MOST.account) refuse("account", "of this account");
 		return;
 	}
-	if (strangers.count(site, source) >= MOST.source) refuse("source", MOST.source, "from here");
-	if (strangers.count(site) >= MOST.site) refuse("source", MOST.site, "from here");
-	if (strangers.size >= MOST.strangers) refuse("strangers", MOST.strangers, "from elsewhere");
+	if (strangers.count(site, source) >= MOST.source) refuse("source", "from here");
+	if (strangers.count(site) >= MOST.site) refuse("site", "from here");
+	if (strangers.size >= MOST.strangers) refuse("strangers", "from elsewhere");
 }
 
 function limitsOf({ strangers, ofAccount }: Queues, refused: Refused): Limit[] {
 	return [
 		{
-			name: "password_checks_waiting",
+			name: NAMES.strangers,
 			max: MOST.strangers,
 			used: () => strangers.size,
 			refused: () => refused.strangers,
 			hint: "somebody is guessing passwords from many addresses: people at addresses where they have signed in before are still served",
 		},
 		{
-			name: "password_checks_waiting_per_source",
+			name: NAMES.source,
 			max: MOST.source,
 			used: () => strangers.fullest(),
 			refused: () => refused.source,
 			hint: "one source sends many logins: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
 		},
 		{
-			name: "password_checks_waiting_per_account",
+			name: NAMES.site,
+			max: MOST.site,
+			used: () => strangers.fullestKey(),
+			refused: () => refused.site,
+			hint: "addresses of one IPv6 /48 send many logins: people who have signed in from where they are before are still served",
+		},
+		{
+			name: NAMES.account,
 			max: MOST.account,
 			used: () => Math.max(0, ...ofAccount.values()),
 			refused: () => refused.account,

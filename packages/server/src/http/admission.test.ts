@@ -124,7 +124,7 @@ test("one source's flood takes half of what gets free when another asks, and bey
 	const refused = await answered(ask("/held/flood"));
 	assert.deepEqual([refused.statusCode, refused.headers["retry-after"]], [429, "1"]);
 	assert.equal(JSON.parse(refused.text).error.code, "rate_limited");
-	assert.match(refused.text, /\b64 requests\b/);
+	assert.match(refused.text, /\b64 requests\b.*\(requests_waiting_per_source\)/);
 	for (let count = 0; count < 4; count++) ask("/held/other", "192.0.2.2").end();
 	await wait(50);
 	begun.length = 0;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { get, request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
+import { text as readText } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import * as v from "valibot";
@@ -238,7 +239,7 @@ test("one source has 16 MiB of answers on their way, others theirs; who leaves g
 		get({ port, host: "127.0.0.1", headers: { "x-forwarded-for": "192.0.2.1" }, agent: false }, resolve),
 	);
 	assert.deepEqual([refused.statusCode, refused.headers["retry-after"]], [503, "5"]);
-	refused.resume();
+	assert.match(await readText(refused), /16 MiB \(answer_bytes_per_account\)/);
 	ignore("192.0.2.2");
 	await until(() => used("answer_bytes") === 16.5 * MIB);
 	for (const reader of readers) reader.destroy();

@@ -5,7 +5,7 @@ import type { Log } from "../log.ts";
 import { slotOfRequest } from "../request-slot.ts";
 import { createSemaphore } from "../semaphore.ts";
 import { PIECE_CHARS, Streamed } from "../streamed.ts";
-import { Budget, type Recipient } from "./budget.ts";
+import { Budget, type Holder, type Recipient } from "./budget.ts";
 import { Pace } from "./pace.ts";
 
 const KIB = 1024;
@@ -177,23 +177,30 @@ function joined(pieces: readonly Text[]): Text {
 	return typeof only === "string" ? pieces.join("") : Buffer.concat(pieces as Uint8Array[]);
 }
 
-function addLimits({ add }: Pick<Limits, "add">, budget: Budget): void {
-	add({
-		name: "answer_bytes",
-		max: BUDGET.all,
-		used: () => budget.used().all,
-		refused: () => budget.refused,
-		hint: "many clients are slow to read large answers",
-	});
-	add({
+/** The limit of each holder, and advice on it. */
+const LIMITS: Record<Holder, { name: string; whose: string; hint: string }> = {
+	person: {
+		name: "answer_bytes_per_token",
+		whose: "token or session",
+		hint: "one token or session is slow to read large answers",
+	},
+	account: {
 		name: "answer_bytes_per_account",
-		max: BUDGET.account,
-		used: () => budget.used().account,
+		whose: "account or source",
 		hint: "one account or source is slow to read large answers",
-	});
+	},
+	all: { name: "answer_bytes", whose: "server", hint: "many clients are slow to read large answers" },
+};
+
+function addLimits({ add }: Pick<Limits, "add">, budget: Budget): void {
+	for (const [holder, { name, hint }] of Object.entries(LIMITS) as [Holder, (typeof LIMITS)[Holder]][]) {
+		const [used, refused] = [() => budget.used()[holder], () => budget.refused[holder]];
+		add({ name, max: BUDGET[holder], used, refused, hint });
+	}
 }
 
-function tooMuch(whose: string, limit: number): AppError {
-	const message = `unread answers of this ${whose} already hold ${limit / 1024 / 1024} MiB: read them, or try again in 5 seconds`;
+function tooMuch(holder: Holder, limit: number): AppError {
+	const { name, whose } = LIMITS[holder];
+	const message = `unread answers of this ${whose} already hold ${limit / MIB} MiB (${name}): read them, or try again in 5 seconds`;
 	return new AppError("overloaded", message, { headers: { "retry-after": "5" } });
 }

@@ -83,7 +83,9 @@ test("when bodies of all sources hold too much, the oldest of the source that ho
 	for (const other of others) await other.send(128 * KIB);
 	const early = begin("10.0.0.4");
 	await early.send(1);
-	assert.ok(isRefused(await early.read), "nobody took long so far");
+	const refused = await early.read;
+	assert.ok(isRefused(refused), "nobody took long so far");
+	assert.match(String(refused), /\(body_bytes\)/);
 	await new Promise((resolve) => setTimeout(resolve, 60));
 	const late = begin("10.0.0.4");
 	await late.send(1);

@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import { slotOfRequest, waitWithoutSlot } from "../request-slot.ts";
 import { sourceGroup } from "../source.ts";
-import { Budget, type BudgetLimits } from "./budget.ts";
+import { Budget, type BudgetLimits, type Holder } from "./budget.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -31,13 +31,14 @@ export class Bodies {
 			name: "body_bytes",
 			max: bounds.all,
 			used: () => budget.used().all,
-			refused: () => budget.refused,
+			refused: () => budget.refused.all,
 			hint: "many clients are slow to send large bodies",
 		});
 		add({
 			name: "body_bytes_per_source",
 			max: bounds.account,
 			used: () => budget.used().account,
+			refused: () => budget.refused.account,
 			hint: "one source is slow to send large bodies",
 		});
 	}
@@ -49,8 +50,9 @@ export class Bodies {
 }
 
 /** The rest of such a body is not read: the connection ends with the answer. */
-function tooMuch(whose: string, limit: number): AppError {
-	const message = `unfinished bodies of this ${whose} already hold ${limit / MIB} MiB: try again in 5 seconds`;
+function tooMuch(holder: Holder, limit: number): AppError {
+	const [whose, name] = holder === "all" ? ["server", "body_bytes"] : ["source", "body_bytes_per_source"];
+	const message = `unfinished bodies of this ${whose} already hold ${limit / MIB} MiB (${name}): try again in 5 seconds`;
 	return new AppError("overloaded", message, { headers: { "retry-after": "5", connection: "close" } });
 }
 

@@ -19,6 +19,9 @@ export interface Recipient {
 	account: string;
 }
 
+/** Holder whose limit is reached: a token or session, an account or source, or the server. */
+export type Holder = Exclude<keyof BudgetLimits, "cut_ms">;
+
 interface Share extends Recipient {
 	bytes: number;
 	since: number;
@@ -28,21 +31,26 @@ interface Share extends Recipient {
 /** Counts the bytes of answers, or bodies, in transit. When full, cuts the largest holder's oldest one, or, if that is too recent, refuses the new one. */
 export class Budget {
 	readonly limits: BudgetLimits;
-	readonly #refusal: (whose: string, limit: number) => AppError;
-	/** Number of refusals and cuts. */
-	refused = 0;
+	readonly #refusal: (holder: Holder, limit: number) => AppError;
+	/** Number of refusals and cuts, by whose limit was reached. */
+	readonly refused: Record<Holder, number> = { person: 0, account: 0, all: 0 };
 	// In the order of taking.
 	readonly #shares = new Set<Share>();
 
-	/** @param refusal makes the error when a token or session, an account or source, or the server holds too many bytes */
-	constructor(limits: BudgetLimits, refusal: (whose: string, limit: number) => AppError) {
+	/** @param refusal makes the error when a holder has too many bytes */
+	constructor(limits: BudgetLimits, refusal: (holder: Holder, limit: number) => AppError) {
 		this.limits = limits;
 		this.#refusal = refusal;
 	}
 
-	/** Bytes in use: in total, and by the account that holds most. */
-	used(): { all: number; account: number } {
-		return { all: sum(this.#shares), account: largest(this.#shares, ({ account }) => account).bytes };
+	/** Bytes in use: in total, and by the account and the token or session that hold most. */
+	used(): Record<Holder, number> {
+		const known = [...this.#shares].filter(({ person }) => person !== undefined);
+		return {
+			person: largest(known, ({ person = "" }) => person).bytes,
+			account: largest(this.#shares, ({ account }) => account).bytes,
+			all: sum(this.#shares),
+		};
 	}
 
 	/**
@@ -54,10 +62,9 @@ export class Budget {
 	take(recipient: Recipient, bytes: number, cut: () => void): () => void {
 		const { person, account } = recipient;
 		const kept = new Set(this.#shares);
-		if (person !== undefined)
-			this.#makeRoom(kept, "token or session", this.limits.person, bytes, (share) => share.person === person);
-		this.#makeRoom(kept, "account or source", this.limits.account, bytes, (share) => share.account === account);
-		this.#makeRoom(kept, "server", this.limits.all, bytes, () => true);
+		if (person !== undefined) this.#makeRoom(kept, "person", bytes, (share) => share.person === person);
+		this.#makeRoom(kept, "account", bytes, (share) => share.account === account);
+		this.#makeRoom(kept, "all", bytes, () => true);
 		for (const share of this.#shares.difference(kept)) {
 			this.#shares.delete(share);
 			share.cut();
@@ -68,17 +75,18 @@ export class Budget {
 	}
 
 	/** Takes out of `kept` what must be cut. Nothing is cut for a share that is then refused. */
-	#makeRoom(kept: Set<Share>, whose: string, limit: number, bytes: number, isMeant: (share: Share) => boolean): void {
+	#makeRoom(kept: Set<Share>, holder: Holder, bytes: number, isMeant: (share: Share) => boolean): void {
+		const limit = this.limits[holder];
 		for (;;) {
 			const meant = [...kept].filter(isMeant);
 			if (meant.length === 0 || sum(meant) + bytes <= limit) return;
-			this.refused++;
+			this.refused[holder]++;
 			const { account } = largest(meant, (share) => share.account);
 			const ofAccount = meant.filter((share) => share.account === account);
 			const { account: person } = largest(ofAccount, (share) => share.person ?? "");
 			const oldest = ofAccount.find((share) => (share.person ?? "") === person);
 			if (oldest === undefined || performance.now() - oldest.since < this.limits.cut_ms)
-				throw this.#refusal(whose, limit);
+				throw this.#refusal(holder, limit);
 			kept.delete(oldest);
 		}
 	}

@@ -26,8 +26,11 @@ function bench(given: Partial<typeof LIMITS> = {}) {
 	return { requests, begun, running, enter, finish };
 }
 
-const refusal = (code: string) => (error: unknown) =>
-	error instanceof AppError && error.code === code && error.headers["retry-after"] === "1";
+const refusal = (code: string, limit: string) => (error: unknown) =>
+	error instanceof AppError &&
+	error.code === code &&
+	error.message.includes(`(${limit})`) &&
+	error.headers["retry-after"] === "1";
 
 test("a source that is alone has every slot, and begins immediately", () => {
 	const { requests, begun, enter } = bench();
@@ -55,7 +58,7 @@ test("sources take turns, however many each of them sends", async () => {
 test("the queue takes a limited number of requests from one source, and still those of others", () => {
 	const { requests, enter } = bench();
 	enter("a", 12);
-	assert.throws(() => enter("a"), refusal("rate_limited"));
+	assert.throws(() => enter("a"), refusal("rate_limited", "requests_waiting_per_source"));
 	enter("b");
 	assert.deepEqual([requests.count().waiting, requests.refused.waiting], [8, 1]);
 });
@@ -128,7 +131,7 @@ test("a request that holds a slot for long loses it while others wait, up to a l
 	await wait(150);
 	assert.deepEqual(requests.count(), { held: 2, waiting: 3, late: 3 });
 	assert.equal(begun.length, 5);
-	assert.throws(() => enter("b"), refusal("overloaded"));
+	assert.throws(() => enter("b"), refusal("overloaded", "requests_waiting_for_commits"));
 	assert.equal(requests.refused.late, 1);
 });
 
@@ -176,9 +179,9 @@ test("a request that only waits for the next turn of the event loop is not refus
 	const begun: QueuedRequest[] = [];
 	for (let count = 0; count < 4 * LIMITS.waiting; count++) requests.enter("a", (request) => begun.push(request));
 	assert.deepEqual(requests.count(), { held: 0, waiting: 4 * LIMITS.waiting, late: 0 });
-	assert.throws(() => requests.enter("a", () => undefined), refusal("rate_limited"));
+	assert.throws(() => requests.enter("a", () => undefined), refusal("rate_limited", "requests_waiting_per_source"));
 	requests.limits.turn_ms = 1000;
 	await nextTurn();
 	assert.equal(begun.length, 8);
-	assert.throws(() => requests.enter("a", () => undefined), refusal("rate_limited"));
+	assert.throws(() => requests.enter("a", () => undefined), refusal("rate_limited", "requests_waiting_per_source"));
 });

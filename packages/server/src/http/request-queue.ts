@@ -85,11 +85,11 @@ export class RequestQueue {
 		const most = this.#held.size < slots ? BURST * waiting : waiting;
 		if (this.#waiting.count(request.source) >= most) {
 			this.refused.waiting++;
-			throw tooMany("rate_limited", `${waiting} requests from here are already waiting`);
+			throw tooMany("rate_limited", `${waiting} requests from here are already waiting (requests_waiting_per_source)`);
 		}
 		if (this.#late.size >= late) {
 			this.refused.late++;
-			throw tooMany("overloaded", `${late} requests are already waiting for the disk`);
+			throw tooMany("overloaded", `${late} requests are already waiting for the disk (requests_waiting_for_commits)`);
 		}
 		request.begin = begin;
 		this.#waiting.add(request, request.source);
