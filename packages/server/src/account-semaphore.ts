@@ -29,16 +29,14 @@ interface Costly {
 
 /** Makes the semaphore. Design: §13 */
 export function createAccountSemaphore({ name, what, each, all, waiting, hint }: Costly): AccountSemaphore {
-	let refused = 0;
 	const busy = () => {
-		refused++;
 		const message = `${waiting} ${what} of this account are already waiting (${name}): try again in a second`;
 		return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
 	};
 	const semaphore = createSemaphore(all ?? Number.POSITIVE_INFINITY, { each, waiting, busy });
 	return {
 		run: (task, { payer }) => semaphore.run(task, { key: payer, left: clientGone }),
-		limit: { name, max: waiting, used: semaphore.fullest, refused: () => refused, hint },
+		limit: { name, max: waiting, used: semaphore.fullest, refused: semaphore.refused, hint },
 	};
 }
 

@@ -86,6 +86,7 @@ test("tasks beyond a key's waiting limit are refused, and a failed task ends its
 	const { begin, started } = tasks(semaphore);
 	const [first, second] = [begin("a", "a1"), begin("a", "a2")];
 	await assert.rejects(begin("a", "a3").done, /^Error: busy$/);
+	assert.deepEqual([semaphore.fullest(), semaphore.refused()], [1, 1]);
 	const other = begin("b", "b1");
 	for (const task of [first, second, other]) task.end();
 	await Promise.all([first.done, second.done, other.done]);

@@ -29,6 +29,8 @@ export interface Semaphore {
 	run<T>(task: () => Promise<T>, wait?: Wait): Promise<T>;
 	/** Counts the waiting tasks of the key that has most. */
 	fullest(): number;
+	/** Counts the tasks that did not get their turn. */
+	refused(): number;
 }
 
 /** A task that waits. */
@@ -43,12 +45,23 @@ const UNBOUNDED: KeyBounds = {
 	busy: () => new Error("the turn did not come in time"),
 };
 
+/** Counts the errors that a function makes. */
+function counted(make: () => Error): { busy: () => Error; refused: () => number } {
+	let refused = 0;
+	const busy = () => {
+		refused++;
+		return make();
+	};
+	return { busy, refused: () => refused };
+}
+
 /**
  * Makes a semaphore. Tasks of one key run in the order they came; without bounds, all tasks may.
  * @param width tasks that run at once, of all keys
  */
 export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}): Semaphore {
-	const { each, waiting: most, busy } = { ...UNBOUNDED, ...bounds };
+	const { each, waiting: most, ...made } = { ...UNBOUNDED, ...bounds };
+	const { busy, refused } = counted(made.busy);
 	const waiting = new FairQueue<Waiting>();
 	const running = new Map<string, number>();
 	let total = 0;
@@ -65,9 +78,8 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 		if (left > 0) running.set(key, left);
 		else running.delete(key);
 		const next = waiting.take(isFree);
-		if (next === undefined) return;
-		begin(next.key);
-		next.begin();
+		if (next !== undefined) begin(next.key);
+		next?.begin();
 	}
 
 	/** @returns a promise of the permit, or undefined when it is granted immediately */
@@ -98,6 +110,7 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 			}
 		},
 		fullest: () => waiting.fullest(),
+		refused,
 	};
 }
 

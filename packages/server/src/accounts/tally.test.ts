@@ -14,7 +14,9 @@ test("a name is counted until its window ends, and then from one again", () => {
 	pass(99);
 	assert.deepEqual(tally.get("a"), { count: 2, left_ms: 1 });
 	assert.equal(tally.add("a"), 3);
+	assert.equal(tally.fullest(), 3);
 	pass(1);
+	assert.equal(tally.fullest(), 0);
 	assert.deepEqual(tally.get("a"), { count: 0, left_ms: 0 });
 	assert.equal(tally.add("a"), 1);
 });

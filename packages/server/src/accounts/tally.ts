@@ -59,6 +59,14 @@ export class Tally {
 		return found === undefined || left_ms <= 0 ? { count: 0, left_ms: 0 } : { count: found.count, left_ms };
 	}
 
+	/** Answers the highest count of a window that has not ended. */
+	fullest(): number {
+		const now = this.#now();
+		let most = 0;
+		for (const { count, ends } of this.#entries.values()) if (now < ends && count > most) most = count;
+		return most;
+	}
+
 	/** Makes a counted name wait. */
 	block(name: string, wait_ms: number): void {
 		const found = this.#entries.get(name);

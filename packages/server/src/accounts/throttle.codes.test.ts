@@ -19,6 +19,7 @@ function setUp() {
 		async () => void late++,
 	);
 	return {
+		throttle,
 		/** Refusals that were kept back. */
 		late: () => late,
 		guess: (ip: string) => throttle.wrongCode(ADA, ip),
@@ -68,4 +69,23 @@ test("a code that has to wait is refused at once, however often: its sender hold
 	for (let count = 0; count < 20; count++) await guess(ELSEWHERE);
 	for (let count = 0; count < 200; count++) assert.notEqual(await waitOf(ELSEWHERE), 0);
 	assert.equal(late(), 0);
+});
+
+test("registrations, refused logins and wrong codes are limits: their use and refusals show, and a refusal names its limit", async () => {
+	const { throttle, guess } = setUp();
+	for (let count = 0; count < 300; count++) await throttle.registration(ELSEWHERE);
+	for (let count = 0; count < 600; count++) throttle.refused(ELSEWHERE);
+	for (let count = 0; count < 10; count++) await guess(ELSEWHERE);
+	const attempts = [
+		() => throttle.registration(ELSEWHERE),
+		() => throttle.checkRefusals(ELSEWHERE),
+		() => throttle.checkCodes(ADA, ELSEWHERE),
+	];
+	const refused = await Promise.all(attempts.map((attempt) => attempt().catch(String)));
+	const { limits } = throttle;
+	assert.equal(limits.length, refused.length);
+	for (const [index, limit] of limits.entries()) {
+		assert.match(refused[index] ?? "", new RegExp(`too many .*\\(${limit.name}\\)`));
+		assert.deepEqual([limit.used(), limit.refused?.()], [limit.max, 1], limit.name);
+	}
 });

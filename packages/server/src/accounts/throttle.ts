@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { AppError } from "../errors.ts";
+import type { Limit } from "../limits.ts";
 import { delayRefusal } from "../request-slot.ts";
 import { sourceGroup } from "../source.ts";
 import type { KnownSources } from "./known-sources.ts";
@@ -23,10 +24,27 @@ const CODE_WINDOW_S = 24 * 60 * 60;
 /** Wait of all strangers after very many failures on one account from anywhere: long enough to slow a guesser, too short to lock anybody out. */
 const ACCOUNT_WAIT_S = 5;
 
-const REGISTRATIONS_PER_MINUTE = 300;
+/**
+ * What one source may do in a minute. A refused login of a browser or program that was never begun costs its sender nothing, but us an event.
+ */
+const PER_MINUTE = {
+	registrations: {
+		name: "registrations_per_minute_per_source",
+		max: 300,
+		hint: "one source registers many accounts: if it is not yours, set registration.mode to admin",
+	},
+	"refused logins": {
+		name: "refused_logins_per_minute_per_source",
+		max: 600,
+		hint: "one source sends many logins and JWTs that are refused: auth.login.failed in the audit log has the reasons",
+	},
+} as const;
 
-/** Refused logins of one source that are logged. A login that was never begun costs its sender nothing, but us an event. */
-const REFUSALS_PER_MINUTE = 600;
+const WRONG_CODES = {
+	name: "wrong_codes_per_day_per_account",
+	max: FREE_CODES,
+	hint: "somebody who has the password of an account guesses its second factor: auth.login.failed in the audit log names the account",
+};
 
 /** Refusals of one source that are sent immediately. Further ones wait a second: clients that retry at once would otherwise take up the server. */
 const PROMPT_REFUSALS_PER_MINUTE = 100;
@@ -63,6 +81,8 @@ export interface Throttle {
 	/** Refuses a source that has had too many logins of a browser or program refused. @throws AppError rate_limited */
 	checkRefusals(ip: string): Promise<void>;
 	refused(ip: string): void;
+	/** Its limits on what one source or account does, for display. */
+	limits: readonly Limit[];
 	/** Counts a refusal. Returns the number of refusals that this source had for the same cause in a quarter of an hour, this one included. */
 	repeated(ip: string, cause: string): number;
 }
@@ -81,6 +101,7 @@ export function createThrottle(
 	// The known are counted separately, whatever strangers do.
 	const [strangers, owners] = [createFailures(tally(WINDOW_S)), createFailures(tally(WINDOW_S))];
 	const perMinute = { registrations: tally(60), "refused logins": tally(60) };
+	const refused = { registrations: 0, "refused logins": 0, codes: 0 };
 	const refusals = tally(60);
 	const causes = tally(WINDOW_S);
 	const codes = tally(CODE_WINDOW_S);
@@ -91,9 +112,11 @@ export function createThrottle(
 	}
 
 	/** Finds the refusal of a source that had as many in this minute. */
-	function excess(what: keyof typeof perMinute, source: string, most: number): AppError | undefined {
+	function excess(what: keyof typeof perMinute, source: string): AppError | undefined {
 		const { count, left_ms } = perMinute[what].get(source);
-		return count >= most ? tooMany(what, left_ms) : undefined;
+		if (count < PER_MINUTE[what].max) return undefined;
+		refused[what]++;
+		return tooMany(what, left_ms, PER_MINUTE[what].name);
 	}
 
 	return {
@@ -111,25 +134,36 @@ export function createThrottle(
 		async checkCodes(account, ip) {
 			const asker = await askerOf(known, account, ip);
 			const wait_ms = codes.waitOf(codesOf(asker));
-			if (wait_ms > 0) throw tooMany("wrong codes", wait_ms);
+			if (wait_ms <= 0) return;
+			refused.codes++;
+			throw tooMany("wrong codes", wait_ms, WRONG_CODES.name);
 		},
 		async wrongCode(account, ip) {
 			countWith(codes, codesOf(await askerOf(known, account, ip)), FREE_CODES, (excess) => 2 ** excess);
 		},
 		async checkRefusals(ip) {
 			const source = sourceGroup(ip);
-			const refusal = excess("refused logins", source, REFUSALS_PER_MINUTE);
+			const refusal = excess("refused logins", source);
 			if (refusal !== undefined) await refuse(refusal, source);
 		},
 		refused: (ip) => void perMinute["refused logins"].add(sourceGroup(ip)),
 		repeated: (ip, cause) => causes.add(`${sourceGroup(ip)} ${cause}`),
 		async registration(ip) {
 			const source = sourceGroup(ip);
-			const refusal = excess("registrations", source, REGISTRATIONS_PER_MINUTE);
+			const refusal = excess("registrations", source);
 			if (refusal !== undefined) await refuse(refusal, source);
 			perMinute.registrations.add(source);
 		},
+		limits: [
+			limitOf(PER_MINUTE.registrations, perMinute.registrations, () => refused.registrations),
+			limitOf(PER_MINUTE["refused logins"], perMinute["refused logins"], () => refused["refused logins"]),
+			limitOf(WRONG_CODES, codes, () => refused.codes),
+		],
 	};
+}
+
+function limitOf(limit: Pick<Limit, "name" | "max" | "hint">, tally: Tally, refused: () => number): Limit {
+	return { ...limit, used: () => tally.fullest(), refused };
 }
 
 interface Guesser extends Asker {
@@ -179,8 +213,8 @@ function createFailures(tally: Tally): { refusalOf(who: Guesser): AppError | und
 	};
 }
 
-function tooMany(what: string, left_ms: number): AppError {
+function tooMany(what: string, left_ms: number, limit?: string): AppError {
 	const seconds = Math.max(1, Math.ceil(left_ms / 1000));
-	const message = `too many ${what} from here: try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}`;
+	const message = `too many ${what} from here${limit === undefined ? "" : ` (${limit})`}: try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}`;
 	return new AppError("rate_limited", message, { headers: { "retry-after": String(seconds) } });
 }

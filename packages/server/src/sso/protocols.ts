@@ -1,3 +1,4 @@
+import type { Limit, Limits } from "../limits.ts";
 import { releaseSlot } from "../request-slot.ts";
 import type { Ldap } from "./ldap/ldap.ts";
 import type { SsoStore } from "./model.ts";
@@ -18,11 +19,15 @@ export async function loadProtocols(protocols: Protocols, store: Pick<SsoStore, 
 	for (const { type } of await store.providers()) await protocols[type]();
 }
 
-/** Makes the loader. */
-export function createProtocols(): Protocols {
+/** Makes the loader. @param limits to which a protocol adds its own when it is loaded */
+export function createProtocols(limits: Pick<Limits, "add">): Protocols {
 	const oidc = once(async () => (await import("./oidc/oidc.ts")).createOidc());
-	const saml = once(async () => (await import("./saml/saml.ts")).createSaml());
-	const ldap = once(async () => (await import("./ldap/ldap.ts")).createLdap());
+	const counted = <Made extends { limit: Limit }>(made: Made) => {
+		limits.add(made.limit);
+		return made;
+	};
+	const saml = once(async () => counted((await import("./saml/saml.ts")).createSaml()));
+	const ldap = once(async () => counted((await import("./ldap/ldap.ts")).createLdap()));
 	return {
 		oidc: oidc.get,
 		saml: saml.get,

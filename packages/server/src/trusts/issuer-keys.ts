@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import * as v from "valibot";
+import type { Limit } from "../limits.ts";
 import { releaseSlot } from "../request-slot.ts";
 import { createSemaphore } from "../semaphore.ts";
 import { createFetch, type FetchNeeds, IssuerUnavailable, TIMEOUT_S } from "./fetch.ts";
@@ -58,6 +59,8 @@ export interface IssuerKeys {
 	findHost(source: Asked): Promise<string>;
 	/** Counts the issuers that gave no keys when they were asked last, and whose earlier ones are used. */
 	stale(): number;
+	/** The limit on waiting fetches, for display. */
+	limit: Limit;
 }
 
 /** State that is remembered of an issuer, with times in milliseconds of a monotonic clock. */
@@ -144,6 +147,13 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 		stale() {
 			const isUsed = ({ error, fetched_at }: Remembered) => error !== undefined && now() - fetched_at < KEPT_MS;
 			return [...remembered.values()].filter(isUsed).length;
+		},
+		limit: {
+			name: "issuers_waiting_per_realm",
+			max: WAITING,
+			used: turns.fullest,
+			refused: turns.refused,
+			hint: "issuers that trusts name are slow to answer: the log names them, as jwt.refused with keys_unavailable",
 		},
 	};
 }

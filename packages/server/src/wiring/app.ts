@@ -111,7 +111,8 @@ export function wireApp(parts: AppParts) {
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
-	for (const limit of [lowDiskLimit(store), ...ofRows, ...ofLeases]) limits.add(limit);
+	const ofParts = [issuer_keys, parts.engines.host].map(({ limit }) => limit);
+	for (const limit of [lowDiskLimit(store), ...ofParts, ...ofRows, ...ofLeases]) limits.add(limit);
 	const [sso, server] = [createSso(parts), createServerNeeds(parts, needs)];
 	const secrets = {
 		...needs,
@@ -211,11 +212,11 @@ function peopleRoutes(
 /** Makes what all ways to sign in share. */
 function createSigning({ config: { registration }, keyring, system, store, limits }: AppParts) {
 	const known_sources = createKnownSources({ store, keyring, system });
-	const passwords = createPasswordQueue(WIDTHS);
-	for (const limit of passwords.limits) limits.add(limit);
+	const [passwords, throttle] = [createPasswordQueue(WIDTHS), createThrottle(known_sources)];
+	for (const limit of [...passwords.limits, ...throttle.limits]) limits.add(limit);
 	return {
 		sessions: createSessionTokens(() => keyring.session(), system),
-		throttle: createThrottle(known_sources),
+		throttle,
 		passwords,
 		known_sources,
 		registration,

@@ -80,10 +80,10 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const setup_code = await openSetupCode({ config, store, system });
 	const common = { config, store, keyring, system, log, setup_code };
 	const engines = await wireEngines({ ...common, built_in, version: VERSION, components });
-	const protocols = createProtocols();
+	const limits = createLimits();
+	const protocols = createProtocols(limits);
 	const master = { ...masterKey, next: () => findNextMasterKey(config) };
 	const backups = wireBackups(common);
-	const limits = createLimits();
 	const { trusted_proxies } = config;
 	const connections = new Connections({ max: config.limits.connections, trusted_proxies, limits });
 	const parts = { ...common, master, engines, backups, protocols, limits, connections, build: readBuild() };

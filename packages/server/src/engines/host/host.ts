@@ -1,4 +1,5 @@
 import { type EngineResponse, type Fields, MAX_REQUEST_BYTES, type Method, writeRequest } from "@svc/protocol";
+import type { Limit } from "../../limits.ts";
 import type { Log } from "../../log.ts";
 import { releaseSlot } from "../../request-slot.ts";
 import { system as realSystem, type System } from "../../system.ts";
@@ -7,6 +8,7 @@ import { faultOfVersion } from "./describe-check.ts";
 import type { Culprit } from "./failures.ts";
 import { type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
 import { Pool } from "./pool.ts";
+import { MAX_WAITING } from "./queue.ts";
 
 /** Runs the engines' processes and calls them. */
 export interface EngineHost {
@@ -21,6 +23,8 @@ export interface EngineHost {
 	retire(key: string): void;
 	/** Reports the state of each engine. */
 	state(): EngineState[];
+	/** The limit on waiting calls, for display. */
+	limit: Limit;
 	/** Ends every process: end of input, after 2 s SIGTERM, after another 2 s SIGKILL. Later calls are refused. */
 	close(): Promise<void>;
 }
@@ -44,8 +48,8 @@ interface MadePool {
 export function createEngineHost(options: HostOptions): EngineHost {
 	const { catalog, log, core_version, system = realSystem } = options;
 	const timing = { ...TIMING, ...options.timing };
-	const pools = new Map<string, MadePool>();
-	const leaving = new Set<Pool>();
+	const [pools, leaving] = [new Map<string, MadePool>(), new Set<Pool>()];
+	const full = countFull();
 	const refusals = new Map<string, string>();
 	const versionFaults = new Map(
 		catalog.list().map(({ type, descriptor }) => [type, faultOfVersion(descriptor.min_core_version, core_version)]),
@@ -66,7 +70,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 		const existing = pools.get(name);
 		if (existing !== undefined) return existing.pool;
 		const pool = new Pool({
-			...{ entry, settings, cwd: catalog.cwd, core_version, log, system, timing },
+			...{ entry, settings, cwd: catalog.cwd, core_version, log, system, timing, full: full.refuse },
 			onRefused(refusal) {
 				refusals.set(type, refusal);
 				log("error", "engine.refused", { engine: type, message: refusal });
@@ -101,11 +105,32 @@ export function createEngineHost(options: HostOptions): EngineHost {
 			}
 		},
 		state: () => catalog.list().map((entry) => stateOf(entry, unavailable(entry), [...pools.values()])),
+		limit: limitOf(pools, full.refused),
 		async close() {
 			isClosed = true;
 			const all = [...[...pools.values()].map(({ pool }) => pool), ...leaving];
 			await Promise.all(all.map((pool) => pool.close("the server is stopping")));
 		},
+	};
+}
+
+/** Counts the calls that have no room to wait. */
+function countFull(): { refuse: () => EngineUnavailable; refused: () => number } {
+	let refused = 0;
+	const refuse = () => {
+		refused++;
+		return new EngineUnavailable("too many requests are waiting for it", false);
+	};
+	return { refuse, refused: () => refused };
+}
+
+function limitOf(pools: ReadonlyMap<string, MadePool>, refused: () => number): Limit {
+	return {
+		name: "engine_calls_waiting_per_realm",
+		max: MAX_WAITING,
+		used: () => Math.max(0, ...[...pools.values()].map(({ pool }) => pool.waiting)),
+		refused,
+		hint: "an engine is slow to answer, or one realm asks it for much: svc_http_request_duration_seconds shows which route",
 	};
 }
 

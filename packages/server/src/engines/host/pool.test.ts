@@ -90,10 +90,12 @@ test("settings with another key have processes of their own", async (t) => {
 });
 
 test("the sixty-fifth call that waits is refused; the others are answered", async (t) => {
-	const { ask } = await startSlow(t);
+	const { ask, host } = await startSlow(t);
 	const waiting = Array.from({ length: 64 }, () => ask());
+	assert.equal(host.limit.used(), host.limit.max);
 	const { reason, sent } = await failure(ask());
 	assert.deepEqual([reason, sent], ["too many requests are waiting for it", false]);
+	assert.equal(host.limit.refused?.(), 1);
 	assert.equal((await Promise.all(waiting)).length, 64);
 });
 

@@ -30,6 +30,8 @@ export interface PoolParts {
 	log: Log;
 	system: Pick<System, "randomBytes">;
 	timing: Timing;
+	/** Makes the refusal of a call that has no room to wait. */
+	full(): EngineUnavailable;
 	/** Called when the engine contradicts its descriptor: it is never called again. */
 	onRefused(reason: string): void;
 }
@@ -81,6 +83,11 @@ export class Pool {
 		return this.#processes.size;
 	}
 
+	/** Waiting calls of the realm that has most. */
+	get waiting(): number {
+		return this.#queue.fullest;
+	}
+
 	/** Last failure, with its time by the monotonic clock. */
 	get lastFailure(): { reason: string; at_ms: number } | undefined {
 		return this.#lastFailure;
@@ -105,7 +112,7 @@ export class Pool {
 	async call(line: Buffer, of: Culprit = CORE): Promise<EngineResponse> {
 		const refusal = this.#closed ?? this.#failures.refusal(of);
 		if (refusal !== undefined) throw new EngineUnavailable(refusal, false);
-		if (!this.#queue.hasRoom(of)) throw new EngineUnavailable("too many requests are waiting for it", false);
+		if (!this.#queue.hasRoom(of)) throw this.#parts.full();
 		const { promise, resolve, reject } = Promise.withResolvers<EngineResponse>();
 		const timer = setTimeout(() => this.#giveUp(job), this.#parts.timing.queue_ms);
 		const job: Job = { line, of, resolve, reject, timer };

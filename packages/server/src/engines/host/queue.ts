@@ -2,8 +2,8 @@ import type { EngineResponse } from "@svc/protocol";
 import { FairQueue } from "../../fair-queue.ts";
 import { type Culprit, isCore } from "./failures.ts";
 
-/** Limits of waiting calls: of all realms, until only realms with few get in; of such a realm; and of all in any case. */
-const MAX_WAITING = 64;
+/** Limits of waiting calls: of one realm, and of all until only realms with few get in; of such a realm; and of all in any case. */
+export const MAX_WAITING = 64;
 const MAX_FEW = 8;
 const MAX_AT_ALL = 256;
 
@@ -29,6 +29,11 @@ export class Queue {
 	/** Number of waiting calls. */
 	get size(): number {
 		return this.#waiting.size;
+	}
+
+	/** Number of waiting calls of the realm that has most. */
+	get fullest(): number {
+		return this.#waiting.fullest();
 	}
 
 	/** Tells whether one more call may wait: a realm with few waiting calls gets in even if others have filled the queue. */

@@ -1,3 +1,4 @@
+import type { Limit } from "../../limits.ts";
 import { createSemaphore } from "../../semaphore.ts";
 import { type Asserted, ProviderUnavailable, SsoRefusal, tooManyLogins } from "../model.ts";
 import type { LdapSettings } from "../settings.ts";
@@ -26,6 +27,8 @@ export interface Ldap {
 	test(settings: LdapSettings): Promise<void>;
 	/** The name under which guesses of a person's password are counted: the same for every spelling. */
 	accountOf(settings: LdapSettings, username: string): string;
+	/** The limit on waiting questions, for display. */
+	limit: Limit;
 	/** Ends the questions under way. */
 	close(): Promise<void>;
 }
@@ -54,6 +57,13 @@ export function createLdap(): Ldap {
 			read(await ask(settings, undefined));
 		},
 		accountOf,
+		limit: {
+			name: "ldap_questions_waiting_per_directory",
+			max: OF_DIRECTORY.waiting,
+			used: semaphore.fullest,
+			refused: semaphore.refused,
+			hint: "a directory is slow to answer: its logins wait for each other",
+		},
 		close: threads.close,
 	};
 }

@@ -1,6 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { startThread } from "../../asset.ts";
+import type { Limit } from "../../limits.ts";
 import { createSemaphore } from "../../semaphore.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
 import { type Asserted, ProviderUnavailable, SsoRefusal, tooManyLogins } from "../model.ts";
@@ -66,6 +67,8 @@ export interface Saml {
 	metadata(sp: ServiceProvider): string;
 	/** Tests whether these settings allow logins. @throws ProviderUnavailable */
 	test(settings: SamlSettings, now: Date): Promise<void>;
+	/** The limit on waiting responses, for display. */
+	limit: Limit;
 	/** Ends the thread. */
 	close(): Promise<void>;
 }
@@ -78,6 +81,13 @@ export function createSaml(): Saml {
 	const read = createReader(thread);
 	return {
 		metadata: writeMetadata,
+		limit: {
+			name: "saml_responses_waiting_per_source",
+			max: OF_SOURCE.waiting,
+			used: semaphore.fullest,
+			refused: semaphore.refused,
+			hint: "one source sends many SAML responses: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
+		},
 		close: () => thread.close(),
 		async loginUrl(id, settings, sp, request_id, now) {
 			const { sso_url } = found(await read(id, settings, now).catch(aboutSettings));
