@@ -134,6 +134,25 @@ test("who holds a stolen session changes nothing without the password, and with 
 	refused(await renew(right), 409, "conflict");
 });
 
+test("the password is changed with a code, too, and each code once", async () => {
+	const { who, secret, recovery_codes } = await withFactor("paul");
+	const change = (body: object) =>
+		client.post(
+			"/auth/password",
+			{ current_password: PASSWORD, new_password: `new ${PASSWORD}`, ...body },
+			{ token: who.token },
+		);
+	refused(await change({}), 400, "missing_field");
+	refused(await change({ code: "000-000" }), 403, "wrong_code");
+	refused(await change({ code: recovery_codes[0], current_password: "another password" }), 403, "wrong_password");
+	const code = await nextCode(secret);
+	const both = await Promise.all([change({ code }), change({ code })]);
+	assert.deepEqual(both.map(({ status }) => status).sort(), [200, 403]);
+	const changed = { ...who, password: `new ${PASSWORD}` };
+	refused(await signIn(changed, code), 401, "invalid_credentials");
+	ok(await signIn(changed, recovery_codes[0]));
+});
+
 test("an API token and another account change nothing", async () => {
 	const { who, id } = await withFactor("gina");
 	const { token } = await apiToken(client, who, "read,write,delete");

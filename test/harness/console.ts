@@ -41,9 +41,10 @@ export const ours = (server: Server) => ({ "sec-fetch-site": "same-origin", orig
 export const cookiesOf = ({ headers }: PageAnswer): string =>
 	(headers["set-cookie"] ?? []).map((one) => one.split(";", 1).join()).join("; ");
 
-/** Signs in by hand. @returns the header with the session's cookie */
-export async function enter(server: Server, { email, password }: Person): Promise<{ cookie: string }> {
-	const answer = await ask(server, "POST", "/console/sign-in", ours(server), { email, password });
+/** Signs in by hand. @param code of a second factor @returns the header with the session's cookie */
+export async function enter(server: Server, { email, password }: Person, code = ""): Promise<{ cookie: string }> {
+	const form = code === "" ? { email, password } : { email, password, code };
+	const answer = await ask(server, "POST", "/console/sign-in", ours(server), form);
 	const cookie = answer.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
 	return { cookie };
 }

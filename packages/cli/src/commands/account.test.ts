@@ -106,8 +106,11 @@ test("who is linked is listed, and unlinked with the password of the account", a
 		created_at: "t",
 	};
 	let has_password = true;
+	let factors: object[] = [];
 	await using server = await startService(({ method }) =>
-		method === "GET" ? { body: { identities: [identity], has_password } } : { body: { message: "identity unlinked" } },
+		method === "GET"
+			? { body: { identities: [identity], has_password, factors } }
+			: { body: { message: "identity unlinked" } },
 	);
 	const env = session(server);
 	const { stdout } = await run(["account", "identities"], { env });
@@ -116,15 +119,16 @@ test("who is linked is listed, and unlinked with the password of the account", a
 	assert.equal((await run(unlink, { env, typed: ["mine\r"] })).code, 0);
 	assert.equal((await run([...unlink, "--password-stdin"], { env, stdin: "mine\n" })).code, 0);
 	assert.equal((await run(unlink, { env })).code, 2);
+	factors = [{ confirmed_at: "2030-01-01T00:00:00Z" }];
+	assert.equal((await run([...unlink, "--password-stdin"], { env, stdin: "mine\n123456\n" })).code, 0);
 	has_password = false;
 	assert.equal((await run(unlink, { env })).code, 0);
 	const sent = server.requests.filter(({ method }) => method === "DELETE");
 	assert.deepEqual(
 		sent.map(({ url, body }) => [url, body]),
-		[{ current_password: "mine" }, { current_password: "mine" }, {}].map((body) => [
-			"/api/v1/auth/identities/i1",
-			body,
-		]),
+		[{ current_password: "mine" }, { current_password: "mine" }, { current_password: "mine", code: "123456" }, {}].map(
+			(body) => ["/api/v1/auth/identities/i1", body],
+		),
 	);
 	assert.match((await run(["account", "identities"], { env: server.env })).stderr, /^svc: .*\bAPI token\b/);
 });

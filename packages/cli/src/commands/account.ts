@@ -5,14 +5,7 @@ import { connect } from "../client/connection.ts";
 import { needsCode } from "../client/factors.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import {
-	CODE_NAME,
-	PASSWORD_STDIN,
-	type PasswordOptions,
-	readCode,
-	readPasswords,
-	readUsername,
-} from "../input/password.ts";
+import { CODE_NAME, type PasswordOptions, readCode, readPasswords, readUsername } from "../input/password.ts";
 import { type Io, isInteractive } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
 import { confirm } from "../io/prompt.ts";
@@ -48,8 +41,8 @@ export function addAccountCommands(program: Command, io: Io): void {
 	addCommand<PasswordOptions>(account, io, {
 		usage: "unlink <id>",
 		summary: "remove the link between an identity and your account",
-		details: `\`svc account identities\` shows the ids. svc asks for the account's password; an account without one needs a login within the last 5 minutes. You cannot remove the last way to sign in.`,
-		options: [PASSWORD_STDIN],
+		details: `\`svc account identities\` shows the ids. svc asks for the account's password and, where it has a second factor, for a code; an account without a password needs a login within the last 5 minutes. You cannot remove the last way to sign in.`,
+		options: [PROOF_STDIN],
 		examples: ["svc account unlink 0198c0de-0000-7000-8000-000000000001"],
 		run: unlinkIdentity,
 	});
@@ -60,7 +53,22 @@ const PASSWORDS_STDIN = option(
 	"read the passwords from standard input, one per line: the directory's, then the account's, then a code of its second factor where it has one",
 );
 
+/** The option of commands that ask for the proof of an account's owner. */
+export const PROOF_STDIN = option(
+	"--password-stdin",
+	"read the password from the first line of standard input and, if you have a second factor, a code from the second",
+);
+
 const OWN = "Password of your account";
+
+/** Reads what a change of who gets in asks for: the password, and a code when a factor stands. */
+export async function readProof(context: Context<PasswordOptions>, client: Client): Promise<object> {
+	const [current_password, code] = await readPasswords(context, [
+		OWN,
+		...((await needsCode(client)) ? [CODE_NAME] : []),
+	]);
+	return { current_password, ...(code === undefined ? {} : { code }) };
+}
 
 async function listIdentities(context: Context): Promise<void> {
 	const client = await connect(context);
@@ -78,8 +86,7 @@ async function listIdentities(context: Context): Promise<void> {
 async function unlinkIdentity(context: Context<PasswordOptions>, id: string): Promise<void> {
 	const client = await connect(context);
 	requireSession(client, "cannot unlink an identity");
-	const [current_password] = await readPasswords(context, hasPassword(await askIdentities(client)) ? [OWN] : []);
-	const body = current_password === undefined ? {} : { current_password };
+	const body = hasPassword(await askIdentities(client)) ? await readProof(context, client) : {};
 	const answer = await send(client, { method: "DELETE", path: path`auth/identities/${id}`, body });
 	await show(context, answer, visible(text(answer, "message")));
 }

@@ -34,18 +34,29 @@ test("logging out forgets the token even when the server cannot be told, and kee
 	}
 });
 
-test("a password is changed from two lines of stdin, or asked for three times", async () => {
-	await using server = await startService(() => ({ body: { message: "password changed" } }));
-	const { env } = server;
+test("a password is changed from two lines of stdin, or asked for three times, with a code where a second factor stands", async () => {
+	let factors: object[] = [];
+	await using server = await startService(({ method }) => ({
+		body: method === "GET" ? { factors } : { message: "password changed" },
+	}));
+	const env = { SVC_ADDRESS: server.address, SVC_TOKEN: "session" };
 	assert.equal((await run(["password", "--password-stdin"], { env, stdin: "old one\r\nnew one\r\n" })).code, 0);
 	assert.equal((await run(["password"], { env, typed: ["old\r", "new\r", "new\r"] })).code, 0);
 	assert.equal((await run(["password"], { env, typed: ["old\r", "new\r", "different\r"] })).code, 2);
 	assert.equal((await run(["password", "--password-stdin"], { env, stdin: "only one\n" })).code, 2);
+	factors = [{ confirmed_at: "2030-01-01T00:00:00Z" }];
+	const three = { env, stdin: "old\nnew\n123456\n" };
+	assert.equal((await run(["password", "--password-stdin"], three)).code, 0);
+	assert.equal((await run(["password", "--password-stdin"], { env, stdin: "old\nnew\n" })).code, 2);
+	assert.equal((await run(["password"], { env, typed: ["old\r", "new\r", "new\r", "123456\r"] })).code, 0);
+	assert.match((await run(["password"], { env: server.env })).stderr, /^svc: .*\bAPI token\b/);
 	assert.deepEqual(
-		server.requests.map(({ body }) => body),
+		server.requests.filter(({ method }) => method === "POST").map(({ body }) => body),
 		[
 			{ current_password: "old one", new_password: "new one" },
 			{ current_password: "old", new_password: "new" },
+			{ current_password: "old", new_password: "new", code: "123456" },
+			{ current_password: "old", new_password: "new", code: "123456" },
 		],
 	);
 });

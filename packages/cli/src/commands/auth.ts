@@ -14,6 +14,7 @@ import {
 	TRUST_NEW,
 } from "../client/connection.ts";
 import { findCredential } from "../client/credential.ts";
+import { needsCode } from "../client/factors.ts";
 import { findGivenToken } from "../client/given-token.ts";
 import { type SavedServer, saveServer } from "../client/session.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
@@ -29,6 +30,7 @@ import {
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, visible } from "../io/output.ts";
 import { removeCachedSecrets } from "../run/offline-cache.ts";
+import { requireSession } from "./account.ts";
 import { addLoginCommand } from "./login.ts";
 
 interface RegisterOptions extends PasswordOptions, NewTrustOptions {
@@ -65,7 +67,13 @@ export function addAuthCommands(program: Command, io: Io): void {
 	addCommand<PasswordOptions>(program, io, {
 		usage: "password",
 		summary: "change your password, which ends your other sessions",
-		options: [option("--password-stdin", "take the current and the new password from two lines of standard input")],
+		details: "Where the account has a second factor, svc asks for a code, too.",
+		options: [
+			option(
+				"--password-stdin",
+				"take the current and the new password from two lines of standard input and, where the account has a second factor, a code from a third",
+			),
+		],
 		examples: ["svc password"],
 		run: changePassword,
 	});
@@ -159,7 +167,8 @@ async function endSession(context: Context, target: Target, token: string): Prom
 async function changePassword(context: Context<PasswordOptions>): Promise<void> {
 	const client = await connect(context);
 	await checkServer(client);
-	const body = await readPasswordChange(context);
+	requireSession(client, "cannot change the password");
+	const body = await readPasswordChange(context, await needsCode(client));
 	const answer = await send(client, { method: "POST", path: "auth/password", body });
 	await show(context, answer, "password changed; your other sessions have ended");
 }

@@ -2,25 +2,13 @@ import type { Command } from "commander";
 import { type Answer, rows, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { askFactors, isConfirmed, needsCode } from "../client/factors.ts";
-import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
-import {
-	CODE_NAME,
-	CODE_STDIN,
-	type CodeOptions,
-	type PasswordOptions,
-	readCode,
-	readPasswords,
-} from "../input/password.ts";
+import { askFactors, isConfirmed } from "../client/factors.ts";
+import { addCommand, addGroup, type Context } from "../command-line/command.ts";
+import { CODE_STDIN, type CodeOptions, type PasswordOptions, readCode } from "../input/password.ts";
 import { type Io, isInteractive } from "../io/io.ts";
 import { note, show, showTable, visible } from "../io/output.ts";
 import { ids, instants } from "../io/table.ts";
-import { requireSession } from "./account.ts";
-
-const PROOF_STDIN = option(
-	"--password-stdin",
-	"read the password from the first line of standard input and, if you have a second factor, a code from the second",
-);
+import { PROOF_STDIN, readProof, requireSession } from "./account.ts";
 
 const PROOF =
 	"svc asks for the account's password and, if you have a second factor already, for a code: one of your authenticator app, or a recovery code.";
@@ -130,11 +118,4 @@ async function connectSession(context: Context): Promise<Client> {
 	const client = await connect(context);
 	requireSession(client, "has no second factor");
 	return client;
-}
-
-/** Reads what a change asks for: the password, and a code when a factor stands. */
-async function readProof(context: Context<PasswordOptions>, client: Client): Promise<object> {
-	const names = ["Password of your account", ...((await needsCode(client)) ? [CODE_NAME] : [])];
-	const [current_password, code] = await readPasswords(context, names);
-	return { current_password, ...(code === undefined ? {} : { code }) };
 }

@@ -78,19 +78,20 @@ export async function readNewPassword(context: Context<PasswordOptions>): Promis
 	return askNewPassword(context, "Password (at least 12 characters): ");
 }
 
-/** The current and the new password, as the body of the change. */
+/** The current and the new password and, where it is asked for, a code of the second factor, as the body of the change. */
 export async function readPasswordChange(
 	context: Context<PasswordOptions>,
-): Promise<{ current_password: string; new_password: string }> {
+	isCodeAsked: boolean,
+): Promise<{ current_password: string; new_password: string; code?: string }> {
+	const withCode = (code: string | undefined) => (code === undefined ? {} : { code });
 	if (context.options.passwordStdin === true) {
-		const [current = "", wanted = ""] = await readLines(context, 2);
-		return { current_password: current, new_password: wanted };
+		const [wanted, what] = isCodeAsked ? ([3, "two passwords and a code, one a line"] as const) : ([2] as const);
+		const [current_password = "", new_password = "", code] = await readLines(context, wanted, wanted, what);
+		return { current_password, new_password, ...withCode(code) };
 	}
-	const current = await askPassword(context, "Current password: ");
-	return {
-		current_password: current,
-		new_password: await askNewPassword(context, "New password (at least 12 characters): "),
-	};
+	const current_password = await askPassword(context, "Current password: ");
+	const new_password = await askNewPassword(context, "New password (at least 12 characters): ");
+	return { current_password, new_password, ...withCode(isCodeAsked ? await readCode(context) : undefined) };
 }
 
 /** A code that somebody was given, and a new password. @param name of the code, as in "Reset code" */

@@ -3,6 +3,7 @@ import { hashPassword } from "../crypto/password.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
 import { checkPassword, wrongPassword } from "../factors/owner.ts";
+import { type AskedCodeNeeds, askForCode, refuseUsedCode } from "../factors/use.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin, requireSession } from "../policy/authorize.ts";
@@ -16,9 +17,13 @@ import type { Throttle } from "./throttle.ts";
 
 /** Dependencies of the account rules. */
 export interface AccountNeeds {
-	store: { accounts: AccountStore; audit: Pick<AuditStore, "append">; sso: Pick<SsoStore, "identitiesOf"> };
+	store: AskedCodeNeeds["store"] & {
+		accounts: AccountStore;
+		audit: Pick<AuditStore, "append">;
+		sso: Pick<SsoStore, "identitiesOf">;
+	};
 	system: System;
-	keyring: { cursorKey(): Buffer };
+	keyring: AskedCodeNeeds["keyring"] & { cursorKey(): Buffer };
 	sessions: SessionTokens;
 	passwords: Pick<PasswordQueue, "run">;
 	throttle: Throttle;
@@ -43,15 +48,15 @@ export async function logout(needs: AccountNeeds, actor: Actor): Promise<void> {
 /**
  * Changes the caller's password. The account's other sessions end; this one and its API tokens live on.
  * Only the source of this request stays known. Of simultaneous changes the first wins: it ended the
- * other sessions, and `current_password` is no longer the account's.
- * @throws AppError unsupported_operation (not a session), wrong_password (or no password), rate_limited, unauthorized (the session was ended
- * meanwhile)
- * Design: §7.1, §7.2
+ * other sessions, and `current_password` is no longer the account's. Where the account has a second factor, the change uses up a code.
+ * @throws AppError unsupported_operation (not a session), wrong_password (or no password), missing_field, wrong_code, rate_limited, unauthorized (the
+ * session was ended meanwhile)
+ * Design: §7.1, §7.2, §16
  */
 export async function changePassword(
 	needs: AccountNeeds,
 	actor: Actor,
-	input: { current_password: string; new_password: string },
+	input: { current_password: string; new_password: string; code?: string | null | undefined },
 ): Promise<void> {
 	const keep = requireSession(actor, "change the password");
 	const { store, system, known_sources } = needs;
@@ -59,9 +64,11 @@ export async function changePassword(
 		const from = await checkPassword(needs, actor, input.current_password, failed);
 		return { from, password: await hashPassword(input.new_password) };
 	});
+	const factor = await askForCode(needs, actor, input.code);
 	const known = known_sources.note(actor.email, actor.ip);
 	const event = eventBy(actor, system.now(), "auth.password.changed", undefined, {});
-	const outcome = await store.accounts.setPassword({ user_id: actor.user_id, ...change, keep, known }, event);
+	const outcome = await store.accounts.setPassword({ user_id: actor.user_id, ...change, keep, known, factor }, event);
+	if (outcome === "used" && factor !== undefined) await refuseUsedCode(needs, actor, factor);
 	if (outcome === "changed") throw wrongPassword();
 }
 

@@ -109,6 +109,7 @@ export const SetAdmin = v.object({
 export const ChangePassword = v.object({
 	current_password: CurrentPassword,
 	new_password: NewPassword,
+	code: v.nullish(FactorCode),
 });
 
 /** Limits of an account instead of those in the settings; null or absent where the setting applies. Design: §13. */
@@ -245,13 +246,20 @@ export const accountOperations = {
 	/** Replaces the account's own limits. False when there is no such account. */
 	setLimits: write<(input: AccountLimits & { user_id: string }, event: AuditEvent) => boolean>(),
 	count: read<() => number>(),
-	/** Replaces the hash if it is still `from`, ends all of the account's sessions but `keep`, and forgets all its sources but `known`. */
+	/** Replaces the hash if it is still `from`, uses the factor up, ends all of the account's sessions but `keep`, and forgets all its sources but `known`. */
 	setPassword:
 		write<
 			(
-				input: { user_id: string; from: string; password: string; keep: string; known?: KnownSource },
+				input: {
+					user_id: string;
+					from: string;
+					password: string;
+					keep: string;
+					known?: KnownSource;
+					factor?: FactorProof | undefined;
+				},
 				event: AuditEvent,
-			) => "done" | "changed"
+			) => "done" | "changed" | "used"
 		>(),
 	/** Disabling ends the account's sessions and forgets its sources. The last enabled instance admin stays enabled. */
 	setDisabled: write<(input: { user_id: string; disabled_at: string | null }, event: AuditEvent) => Standing>(),

@@ -125,11 +125,11 @@ function sessionRoutes(needs: AccountRouteNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/auth/password",
-			summary: "Change the password and end all other sessions",
+			summary: "Change the password and end all other sessions; an account with a second factor gives a code, too",
 			body: ChangePassword,
 			status: 200,
 			answer: MessageSchema,
-			errors: ["password_too_short", "unsupported_operation", "wrong_password", "rate_limited"],
+			errors: ["password_too_short", "unsupported_operation", "wrong_password", "wrong_code", "rate_limited"],
 			async handle({ actor, body }) {
 				await changePassword(needs, actor, body);
 				return { message: "password changed" };

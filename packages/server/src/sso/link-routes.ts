@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { CurrentPassword } from "../accounts/model.ts";
+import { CurrentPassword, FactorCode } from "../accounts/model.ts";
 import { type Route, route } from "../http/route.ts";
 import { type LinkNeeds, listIdentities, unlinkIdentity } from "./links.ts";
 import { IdentitySchema, shownIdentity } from "./model.ts";
@@ -26,12 +26,12 @@ export function linkRoutes(needs: LinkNeeds): Route[] {
 			method: "DELETE",
 			path: "/api/v1/auth/identities/{id}",
 			summary: "Unlink an identity from the caller's account; the last way to sign in cannot be removed",
-			body: v.object({ current_password: v.nullish(CurrentPassword) }),
+			body: v.object({ current_password: v.nullish(CurrentPassword), code: v.nullish(FactorCode) }),
 			status: 200,
 			answer: v.object({ message: v.string() }),
-			errors: ["not_found", "conflict", ...OWNER_ERRORS],
+			errors: ["not_found", "conflict", ...OWNER_ERRORS, "wrong_code"],
 			async handle({ actor, params, body }) {
-				await unlinkIdentity(needs, actor, params.id, body.current_password ?? undefined);
+				await unlinkIdentity(needs, actor, params.id, body);
 				return { message: "identity unlinked" };
 			},
 		}),

@@ -65,9 +65,9 @@ test("who holds a session links nobody without the account's password", async ()
 	assert.deepEqual(await namesOf(actor), [subject]);
 });
 
-test("where the account has a second factor, the password alone links no identity", async () => {
+test("where the account has a second factor, the password alone links and unlinks no identity", async () => {
 	const actor = await signedIn(stored);
-	const { code } = await withTotp(needs, actor, PASSWORD);
+	const { code, recovery_codes } = await withTotp(needs, actor, PASSWORD);
 	const right = { current_password: PASSWORD };
 	await assert.rejects(proveForLink(needs, actor, right, "factor_code"), {
 		code: "missing_field",
@@ -80,7 +80,12 @@ test("where the account has a second factor, the password alone links no identit
 	const proof = await proveForLink(needs, actor, { ...right, code: code(1) });
 	await linkIdentity(needs, actor, proof, PROVIDER, aPerson());
 	await assert.rejects(linkIdentity(needs, actor, proof, PROVIDER, aPerson()), { code: "wrong_code" });
-	assert.equal((await namesOf(actor)).length, 1);
+	const [{ id } = { id: "" }, ...others] = (await listIdentities(needs, actor)).identities;
+	assert.deepEqual(others, []);
+	await assert.rejects(unlinkIdentity(needs, actor, id, right), { code: "missing_field" });
+	await assert.rejects(unlinkIdentity(needs, actor, id, { ...right, code: code(1) }), { code: "wrong_code" });
+	await unlinkIdentity(needs, actor, id, { ...right, code: recovery_codes[0] });
+	assert.deepEqual(await namesOf(actor), []);
 });
 
 test("a password that was changed meanwhile links nobody", async () => {
@@ -129,11 +134,13 @@ test("an identity is unlinked with the password, once, and by nobody else", asyn
 	const [actor, other] = [await signedIn(stored), await signedIn(stored)];
 	await link(actor, PASSWORD);
 	const [{ id } = { id: "" }] = (await listIdentities(needs, actor)).identities;
-	await assert.rejects(unlinkIdentity(needs, other, id, PASSWORD), { code: "not_found" });
-	await assert.rejects(unlinkIdentity(needs, actor, id, undefined), { code: "missing_field" });
-	await assert.rejects(unlinkIdentity(needs, actor, id, "another password"), { code: "wrong_password" });
-	await unlinkIdentity(needs, actor, id, PASSWORD);
-	await assert.rejects(unlinkIdentity(needs, actor, id, PASSWORD), { code: "not_found" });
+	await assert.rejects(unlinkIdentity(needs, other, id, { current_password: PASSWORD }), { code: "not_found" });
+	await assert.rejects(unlinkIdentity(needs, actor, id, {}), { code: "missing_field" });
+	await assert.rejects(unlinkIdentity(needs, actor, id, { current_password: "another password" }), {
+		code: "wrong_password",
+	});
+	await unlinkIdentity(needs, actor, id, { current_password: PASSWORD });
+	await assert.rejects(unlinkIdentity(needs, actor, id, { current_password: PASSWORD }), { code: "not_found" });
 	assert.deepEqual(await namesOf(actor), []);
 });
 
@@ -141,7 +148,7 @@ test("the last way to sign in to an account without a password stays", async () 
 	const actor = await signedIn(null, { provider: "corp", created_at: system.now().toISOString() });
 	await arrive(actor.user_id);
 	const [{ id } = { id: "" }] = (await listIdentities(needs, actor)).identities;
-	await assert.rejects(unlinkIdentity(needs, actor, id, undefined), { code: "conflict" });
+	await assert.rejects(unlinkIdentity(needs, actor, id, {}), { code: "conflict" });
 	assert.equal((await namesOf(actor)).length, 1);
 });
 

@@ -5,7 +5,6 @@ import {
 	type Asked,
 	type CodeOwnerNeeds,
 	notRecent,
-	proveOwner,
 	proveOwnerByCode,
 	refuseUsed,
 	wrongPassword,
@@ -75,18 +74,14 @@ export async function listIdentities(
 
 /**
  * Removes an identity from the account of the signed-in user. The last way to sign in cannot be removed.
- * @throws AppError unsupported_operation, missing_field, wrong_password, forbidden, not_found, conflict (the last way), rate_limited
- * Design: §13
+ * @throws AppError unsupported_operation, missing_field, wrong_password, wrong_code, forbidden, not_found, conflict (the last way), rate_limited
+ * Design: §13, §16
  */
-export async function unlinkIdentity(
-	needs: LinkNeeds,
-	actor: Actor,
-	id: string,
-	current_password: string | undefined,
-): Promise<void> {
-	const proof = await proveOwner(needs, actor, current_password, "unlink an identity");
+export async function unlinkIdentity(needs: LinkNeeds, actor: Actor, id: string, asked: Asked): Promise<void> {
+	const proof = await proveOwnerByCode(needs, actor, asked, "unlink an identity");
 	const event = eventBy(actor, needs.system.now(), "sso.identity.unlinked", undefined, { identity_id: id });
 	const outcome = await needs.store.sso.unlink({ id, user_id: actor.user_id, proof }, event);
+	if (outcome === "used") await refuseUsed(needs, actor, proof);
 	if (outcome === "unknown")
 		throw new AppError("not_found", "identity not found: `svc account identities` shows those of your account");
 	if (outcome === "unproven") throw unproven(proof);

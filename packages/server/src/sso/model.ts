@@ -214,7 +214,7 @@ export const ssoOperations = {
 			(
 				input: { id: string; user_id: string; proof: OwnerProof },
 				event: AuditEvent,
-			) => "done" | "unknown" | "last" | "unproven"
+			) => "done" | "unknown" | "last" | "unproven" | "used"
 		>(),
 	/** Uses up a one-time value; false when it was used before. */
 	consume: write<(used: OneTime) => boolean>({ forgets: [] }),

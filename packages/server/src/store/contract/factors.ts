@@ -178,6 +178,33 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await store.sso.owner(identity), account.id);
 	});
 
+	test("where a factor stands, the password is changed, and an identity unlinked, with its code alone, which is used up", async () => {
+		const { account, factor_id, digest } = await withFactor();
+		const { id: user_id } = account;
+		const event = () => anEvent({ type: "auth.password.changed" });
+		const change = (factor?: FactorProof, from = PASSWORD) =>
+			accounts.setPassword({ user_id, from, password: PASSWORD, keep: "", factor }, event());
+		const id = newId();
+		const proven = (factor?: FactorProof) => ({ user_id, proof: { password: PASSWORD, jti: "", factor } });
+		const link = { id, identity: newIdentity(), at: MADE_AT, ...proven({ factor_id, step: 101 }) };
+		assert.equal(await store.sso.link(link, anEvent()), "done");
+		const start = await countEvents(store);
+		assert.deepEqual([await change(), await change({ factor_id, step: 101 })], ["changed", "used"]);
+		assert.equal(await change({ factor_id, step: 102 }, "another hash"), "changed");
+		assert.deepEqual([await change({ factor_id, step: 102 }), await change({ digest })], ["done", "done"]);
+		const unlink = (factor?: FactorProof) => store.sso.unlink({ id, ...proven(factor) }, anEvent());
+		assert.deepEqual(
+			[await unlink(), await unlink({ digest }), await unlink({ factor_id, step: 102 })],
+			["unproven", "used", "used"],
+		);
+		assert.equal((await store.sso.identitiesOf(user_id)).length, 1);
+		assert.equal(await unlink({ factor_id, step: 103 }), "done");
+		assert.deepEqual(
+			(await eventsAfter(store, start)).map(([type]) => type),
+			["auth.password.changed", "auth.recovery_code.used", "auth.password.changed", "encrypt"],
+		);
+	});
+
 	test("an account may have some factors, and with the last one its recovery codes go", async () => {
 		const { account, factor_id } = await withFactor();
 		let step = 100;

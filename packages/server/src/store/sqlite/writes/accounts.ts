@@ -5,7 +5,7 @@ import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
 import { hadAccounts } from "../had-accounts.ts";
 import { believed } from "../row-guard.ts";
-import { HAS_FACTOR } from "./factors.ts";
+import { factorUse, HAS_FACTOR } from "./factors.ts";
 import { EMAIL_TAKEN, END_INVITATIONS, invitationUse } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { DELETE_RESET_CODE, OTHER_ADMINS } from "./resets.ts";
@@ -20,7 +20,8 @@ type AccountWrites = Implementations<"write">["accounts"];
 
 /** Operations on accounts and sessions. */
 export function accountWrites(db: Database, append: Append): AccountWrites {
-	const password = db.prepare("UPDATE account SET password = ? WHERE id = ? AND password = ? AND disabled_at IS NULL");
+	const password = db.prepare("UPDATE account SET password = ? WHERE id = ?");
+	const useFactor = factorUse(db, append);
 	const unchanged = db
 		.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL AND password IS ?`)
 		.pluck();
@@ -34,7 +35,10 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 	return {
 		register: registration(db, append),
 		setPassword(input, event) {
-			if (password.run(input.password, input.user_id, input.from).changes === 0) return "changed";
+			if (unchanged.get(input.user_id, input.from) === undefined) return "changed";
+			const outcome = useFactor(input.user_id, input.factor, event);
+			if (outcome !== "done") return outcome;
+			password.run(input.password, input.user_id);
 			sources.forget(input.user_id);
 			endReset.run(input.user_id);
 			if (input.known !== undefined) sources.note(input.user_id, input.known);

@@ -161,15 +161,20 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 			signed_in_at,
 		);
 	};
+	/** Uses up the code of a second factor; an account without a password is not asked for one. */
+	const useUp = ({ user_id, proof }: { user_id: string; proof: OwnerProof }, event: AuditEvent) => {
+		const outcome = proof.password === null ? "done" : useFactor(user_id, proof.factor, event);
+		return outcome === "changed" ? "unproven" : outcome;
+	};
 	return {
 		link(link, event) {
 			const identities = people.identitiesOf(link.user_id);
 			if (!isProven(link, identities)) return "unproven";
 			const decision = decideLink(link.user_id, people.ownerOf(link.identity), identities.length);
 			if (decision !== "link") return decision;
-			const { identity, id, user_id, at, proof } = link;
-			const outcome = proof.password === null ? "done" : useFactor(user_id, proof.factor, event);
-			if (outcome !== "done") return outcome === "used" ? "used" : "unproven";
+			const { identity, id, user_id, at } = link;
+			const outcome = useUp(link, event);
+			if (outcome !== "done") return outcome;
 			attach.run({ ...identity, id, user_id, at, is_vouched: 1, made_account: 0 });
 			append(event);
 			return "done";
@@ -180,6 +185,8 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 			if (!isProven(input, identities)) return "unproven";
 			const decision = decideUnlink(id, people.accountOf(user_id), identities, providers.all(user_id) as string[]);
 			if (decision.outcome !== "done") return decision.outcome;
+			const outcome = useUp(input, event);
+			if (outcome !== "done") return outcome;
 			remove.run(id, user_id);
 			if (!decision.isVouched) doubt.run(user_id);
 			append(event, { provider: decision.provider });
