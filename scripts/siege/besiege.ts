@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Target } from "../../test/siege/attack.ts";
+import { attackNamed } from "../../test/siege/attacks.ts";
 import { type Attacker, startAttacker } from "../../test/siege/child.ts";
 import type { Guard } from "../../test/siege/guard.ts";
 import { forgetPeak, type Held, readHeld, readMemory, readMetrics } from "../../test/siege/readings.ts";
@@ -49,7 +50,8 @@ export async function besiege(needs: Needs, attacks: readonly string[]): Promise
 	const at = new Date().toISOString();
 	const server = await needs.scene.start();
 	const watched = needs.guard.watch(server.pid, MOST_MB.server);
-	const asking = { ...needs.scene.asked, url: server.run.url, windowMs: needs.times.windowMs };
+	const asked = attacks.some((name) => attackNamed(name).isAskedOfLog) ? needs.scene.askedOfLog : needs.scene.asked;
+	const asking = { ...asked, url: server.run.url, windowMs: needs.times.windowMs };
 	const idle = await attackBare(needs, server, attacks, asking);
 	await watch({ ...asking, windows: 1, windowMs: WARM_UP_MS });
 	const attackers = await startAttackers(needs, targetOf(needs, server.port), attacks);
@@ -92,7 +94,7 @@ export async function besiege(needs: Needs, attacks: readonly string[]): Promise
 async function attackBare(needs: Needs, ours: Besieged, attacks: readonly string[], asking: Omit<Asking, "windows">) {
 	const read = (name: string): string => readFileSync(join(ours.data, name), "utf8");
 	const tls = { cert: read("tls.crt"), key: read("tls.key") };
-	const bare = await startBare({ url: ours.run.url, tls }, { method: "GET", ...needs.scene.asked });
+	const bare = await startBare({ url: ours.run.url, tls }, { method: "GET", path: asking.path, token: asking.token });
 	const target = { ...targetOf(needs, Number(new URL(bare.url).port)), isBare: true };
 	const attackers = await startAttackers(needs, target, attacks);
 	try {

@@ -12,6 +12,9 @@ export interface Target {
 	readonly token: string;
 	readonly slug: string;
 	readonly key: string;
+	/** A session of that account, which changes of machines take, and the cookie of another in the console. */
+	readonly session: string;
+	readonly cookie: string;
 	/** Token of the instance admin, for preparations. */
 	readonly admin: string;
 }
@@ -39,6 +42,8 @@ export interface Attack {
 	readonly title: string;
 	/** Set when the server must free what it holds even if the attacker never closes anything. */
 	readonly isCutOff?: true;
+	/** Set when the ordinary client's request must need what the attack wears out: the thread that reads the log. */
+	readonly isAskedOfLog?: true;
 	/** Prepares the scene before the attack; this includes what the server starts once and keeps: threads, processes. */
 	prepare?(target: Target): Promise<void>;
 	/** Attacks until `over`; connections open at that time stay open until the attacker's process ends. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { installHostile } from "../engines/hostile/hostile-engines.ts";
 import { type Run, runServer } from "../faults/process.ts";
 import { api } from "../harness/client.ts";
+import { enter } from "../harness/console.ts";
 import { apiToken, person, realm, secret } from "../harness/fixtures.ts";
 import { startServer } from "../harness.ts";
 import type { Target } from "./attack.ts";
@@ -13,12 +14,19 @@ import { FLOODING } from "./attacks/engine.ts";
 const SECRETS = 300;
 const VALUE = "\u0001".repeat(170_000);
 
+/** A request that an ordinary client may make. */
+export interface Asked {
+	readonly path: string;
+	readonly token: string;
+}
+
 /** The data of every server of a siege, in a folder that is copied for each. */
 export interface Scene {
 	/** Attackers' knowledge, the same for every server. */
-	readonly known: Pick<Target, "token" | "slug" | "key" | "admin">;
-	/** An ordinary client's request. */
-	readonly asked: { readonly path: string; readonly token: string };
+	readonly known: Pick<Target, "token" | "session" | "cookie" | "slug" | "key" | "admin">;
+	/** An ordinary client's request: for a secret, or for what the log says of its realm. */
+	readonly asked: Asked;
+	readonly askedOfLog: Asked;
 	/** Starts a new server on a copy. */
 	start(): Promise<Besieged>;
 	remove(): Promise<void>;
@@ -73,10 +81,18 @@ export async function prepareScene({ strength, events }: SceneOptions): Promise<
 		await Promise.all(reading);
 		await server.stop();
 		await cp(server.data, join(folder, "data"), { recursive: true });
-		const known = { token: attacker.token, slug: large.slug, key: "SMALL", admin: admin.token };
+		const known = {
+			token: attacker.token,
+			session: mallory.token,
+			...(await enter(server, mallory)),
+			slug: large.slug,
+			key: "SMALL",
+			admin: admin.token,
+		};
 		return {
 			known,
 			asked: { path: `/api/v1/realms/${app.slug}/secrets/DATABASE_URL`, token: asker.token },
+			askedOfLog: { path: `/api/v1/audit/events?realm=${app.slug}&limit=10`, token: asker.token },
 			start: () => start(folder),
 			remove: () => rm(folder, { recursive: true, force: true }),
 		};

@@ -47,6 +47,19 @@ export const ANSWERS: readonly Attack[] = [
 		},
 	},
 	{
+		name: "streamed",
+		title: "the largest realm whole, 256 readers of 8 sources at once",
+		run(target, counts, over) {
+			const asking = { path: whole(target), headers: signedIn(target) };
+			const askers = {
+				connections: scaled(target, 256),
+				source: (at: number) => sourceOf(target, at % 8),
+				next: () => asking,
+			};
+			return keepAsking(target, askers, counts, over);
+		},
+	},
+	{
 		name: "exports",
 		title: "exports of the audit log, 8 readers",
 		prepare: beginReading,
@@ -58,6 +71,7 @@ export const ANSWERS: readonly Attack[] = [
 	{
 		name: "audit",
 		title: "queries of the audit log that find much, little and nothing, 16 connections",
+		isAskedOfLog: true,
 		prepare: beginReading,
 		run(target, counts, over) {
 			const queries = ["limit=100", "actor=nobody", "type=secret.created&limit=100", "type=none&actor=none"];

@@ -13,6 +13,18 @@ function stranger(): () => RequestText {
 		posting("/api/v1/auth/login", { email: `nobody-${asked++}@example.test`, password: "a password, but no account" });
 }
 
+/** Resets a password, or registers by an invitation, with a code of the right form, each time another. */
+function wrongCodes(): () => RequestText {
+	let asked = 0;
+	return () => {
+		const email = `nobody-${asked++}@example.test`;
+		const code = String(asked).padStart(32, "A");
+		if (asked % 2 === 0)
+			return posting("/api/v1/auth/reset", { email, code, new_password: "a password, but no account" });
+		return posting("/api/v1/auth/register", { email, password: "a password, but no account", invitation: code });
+	};
+}
+
 /** Makes the server start all hashing threads. */
 const prepare = (target: Target): Promise<void> => touch(target, ...Array.from({ length: 4 }, stranger()));
 
@@ -30,6 +42,16 @@ export const PASSWORDS: readonly Attack[] = [
 				return posting("/api/v1/auth/register", { email, password: MARKS, name: "Marks" });
 			};
 			return keepAsking(target, { connections: 8, source: () => sourceOf(target, 0), next }, counts, over);
+		},
+	},
+	{
+		name: "codes",
+		title: "resets and registrations with wrong codes, 16 connections of 4 sources",
+		prepare,
+		run(target, counts, over) {
+			const next = wrongCodes();
+			const askers = { connections: scaled(target, 16), source: (at: number) => sourceOf(target, at % 4), next };
+			return keepAsking(target, askers, counts, over);
 		},
 	},
 	{

@@ -1,6 +1,6 @@
 import { keepAsking, posting, signedIn } from "../asking.ts";
-import { type Attack, scaled, sourceOf } from "../attack.ts";
-import { askWithoutPause, bytesOf } from "../connection.ts";
+import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
+import { askWithoutPause, bytesOf, type RequestText } from "../connection.ts";
 
 /** Just below the limit of a body. */
 const BODY_BYTES = 950_000;
@@ -28,8 +28,31 @@ const MALFORMED = [
 	() => "[".repeat(BODY_BYTES),
 ];
 
+/** Bodies that are valid and as large, wide or deep as a body may be, and two that are wider and deeper. */
+const VALID = [
+	() => `{${Array.from({ length: 9999 }, (_, at) => `"${String(at).padStart(80, "k")}":1`).join()}}`,
+	() => `[${Array.from({ length: 9999 }, () => `"${"\\u0001".repeat(14)}"`).join()}]`,
+	() => `[${Array.from({ length: 300 }, () => `${"[".repeat(31)}${"]".repeat(31)}`).join()}]`,
+	() => `{"a":"${"\\u0001".repeat(BODY_BYTES / 6)}"}`,
+	() => `[1${",1".repeat(BODY_BYTES / 2)}]`,
+	() => `${"[".repeat(BODY_BYTES / 2)}${"]".repeat(BODY_BYTES / 2)}`,
+];
+
+/** Posts these bodies to the login in turn. */
+function postingInTurn(bodies: readonly (() => string)[]): () => RequestText {
+	const texts = bodies.map((make) => posting("/api/v1/auth/login", make()));
+	let asked = 0;
+	return () => texts[asked++ % texts.length] ?? posting("/", "");
+}
+
 /** Secrets of 170 kB in one promotion: just below its limit of bytes. */
 const PROMOTED = 45;
+
+/** Makes the request that copies secrets of the largest realm to another environment. */
+export function promotionOf(target: Target): RequestText {
+	const secrets = Array.from({ length: scaled(target, PROMOTED) }, (_, at) => ({ key: `LARGE_${at}` }));
+	return posting(`/api/v1/realms/${target.slug}/promote`, { from: "dev", to: "prod", secrets }, signedIn(target));
+}
 
 /** Many requests, and requests that are hard to parse. */
 export const REQUESTS: readonly Attack[] = [
@@ -50,9 +73,15 @@ export const REQUESTS: readonly Attack[] = [
 		name: "json",
 		title: "malformed JSON of 0.95 MB, 12 kinds, 4 connections",
 		run(target, counts, over) {
-			const bodies = MALFORMED.map((make) => posting("/api/v1/auth/login", make()));
-			let asked = 0;
-			const next = () => bodies[asked++ % bodies.length] ?? posting("/", "");
+			const next = postingInTurn(MALFORMED);
+			return keepAsking(target, { connections: 4, source: () => sourceOf(target, 0), next }, counts, over);
+		},
+	},
+	{
+		name: "json-valid",
+		title: "valid JSON of up to 0.95 MB, wide and deep, 6 kinds, 4 connections",
+		run(target, counts, over) {
+			const next = postingInTurn(VALID);
 			return keepAsking(target, { connections: 4, source: () => sourceOf(target, 0), next }, counts, over);
 		},
 	},
@@ -74,12 +103,7 @@ export const REQUESTS: readonly Attack[] = [
 		name: "promote",
 		title: "promotions of 7.5 MB of the largest realm, 8 connections",
 		run(target, counts, over) {
-			const secrets = Array.from({ length: scaled(target, PROMOTED) }, (_, at) => ({ key: `LARGE_${at}` }));
-			const text = posting(
-				`/api/v1/realms/${target.slug}/promote`,
-				{ from: "dev", to: "prod", secrets },
-				signedIn(target),
-			);
+			const text = promotionOf(target);
 			return keepAsking(target, { connections: 8, source: () => sourceOf(target, 0), next: () => text }, counts, over);
 		},
 	},
