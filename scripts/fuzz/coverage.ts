@@ -37,7 +37,7 @@ export interface Coverage {
 	found(): { features: number; counters: number };
 }
 
-/** Reads the counters of the loaded sources with a matching path. @throws Error when there are none */
+/** Reads the counters of the loaded sources with a matching path. @throws Error when there are none: nothing would guide the search */
 export function openCoverage(sources: RegExp): Coverage {
 	const all = (globalThis as { __coverage__?: Record<string, FileCoverage> }).__coverage__ ?? {};
 	const tables = Object.entries(all)
@@ -45,7 +45,7 @@ export function openCoverage(sources: RegExp): Coverage {
 		.flatMap(([, { s, f, b }]) => [s, f, ...Object.values(b)] as Record<string, number>[])
 		.map((table) => ({ table, keys: Object.keys(table) }));
 	const counters = tables.reduce((sum, { keys }) => sum + keys.length, 0);
-	if (counters === 0) throw new Error(`no loaded source matches ${sources}: the search would be blind`);
+	if (counters === 0) throw new Error(`no loaded source matches ${sources}: say where the parser is`);
 	const seen = new Uint32Array(counters);
 	const bucketOf = (count: number) => 1 << Math.min(31, Math.floor(Math.log2(count)));
 	function* counted(): Generator<[index: number, bucket: number]> {

@@ -35,7 +35,7 @@ export const toml: Target = {
 
 /** A .env file gives entries, each key once, or an error that names one of its lines. */
 export const dotenv: Target = {
-	sources: /cli\/src\/formats\/dotenv\.ts$/,
+	sources: /cli\/src\/formats\/(dotenv|imports\/cursor)\.ts$/,
 	is_own_file: true,
 	max_bytes: 64 * 1024,
 	seeds: ["# x\nexport A=b # c\nB='x\ny'\nC=\"\\n\\\\\"\r\n", "A=\nB = 'x' # y\n"],
