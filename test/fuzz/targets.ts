@@ -4,8 +4,12 @@ import type { Target } from "./target.ts";
 const FILES = {
 	json: ["json"],
 	http: ["query", "forwarded", "cookies"],
+	head: ["head"],
+	forms: ["form", "sessionCookie"],
 	jwt: ["jwt", "pointer"],
+	keys: ["discovery", "keySet"],
 	credentials: ["bearer", "cursor", "portable", "secretKey"],
+	codes: ["code"],
 	"sign-on": ["saml", "distinguishedName", "filter"],
 	engines: ["lines", "response", "descriptor", "duration"],
 	certificates: ["der", "pem", "signedCertificate"],

@@ -195,16 +195,31 @@ async function fetchKeys(
 ): Promise<Pick<Remembered, "keys" | "keys_host">> {
 	const get = createFetch(needs, ca_cert ?? undefined, AbortSignal.timeout(TIMEOUT_S * 1000));
 	const metadata = await get(DISCOVERY, `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+	const address = keysAddress(metadata, issuer, keys_host);
+	const keys = keysOfSet(await get(KEYS, address));
+	return { keys, keys_host: new URL(address).host };
+}
+
+/**
+ * Reads the address of an issuer's keys from its discovery document.
+ * @param keys_host the only host that may have the keys; any when it is absent
+ * @throws IssuerUnavailable
+ */
+export function keysAddress(metadata: unknown, issuer: string, keys_host: string | undefined): string {
 	if (!v.is(Metadata, metadata)) throw new IssuerUnavailable(`${DISCOVERY} lacks issuer or jwks_uri`);
 	if (metadata.issuer !== issuer) throw new IssuerUnavailable(`${DISCOVERY} names another issuer`);
 	const address = URL.parse(metadata.jwks_uri);
 	if (address === null) throw new IssuerUnavailable(`${DISCOVERY} lacks a valid jwks_uri`);
 	if (keys_host !== undefined && address.host !== keys_host) throw new KeysMoved();
-	const document = await get(KEYS, metadata.jwks_uri);
+	return metadata.jwks_uri;
+}
+
+/** Reads the usable keys of an issuer's key set. @throws IssuerUnavailable when there is none */
+export function keysOfSet(document: unknown): IssuerKey[] {
 	if (!v.is(KeySet, document)) throw new IssuerUnavailable(`${KEYS} is not a list of 1 to ${MAX_KEYS} keys`);
 	const keys = readKeys(document.keys);
 	if (keys.length === 0) throw new IssuerUnavailable(`${KEYS} has no public key that can be used`);
-	return { keys, keys_host: address.host };
+	return keys;
 }
 
 /** An issuer whose keys are at another host than when the trust was made. */
