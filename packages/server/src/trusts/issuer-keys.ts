@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import * as v from "valibot";
 import type { Limit } from "../limits.ts";
 import { releaseSlot } from "../request-slot.ts";
-import { createSemaphore } from "../semaphore.ts";
+import { createSemaphore, type Semaphore } from "../semaphore.ts";
 import { createFetch, type FetchNeeds, IssuerUnavailable, TIMEOUT_S } from "./fetch.ts";
 import { type IssuerKey, readKeys } from "./key-set.ts";
 
@@ -148,13 +148,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 			const isUsed = ({ error, fetched_at }: Remembered) => error !== undefined && now() - fetched_at < KEPT_MS;
 			return [...remembered.values()].filter(isUsed).length;
 		},
-		limit: {
-			name: "issuers_waiting_per_realm",
-			max: WAITING,
-			used: turns.fullest,
-			refused: turns.refused,
-			hint: "issuers that trusts name are slow to answer: the log names them, as jwt.refused with keys_unavailable",
-		},
+		limit: limitOf(turns),
 	};
 }
 
@@ -164,6 +158,14 @@ const createTurns = () =>
 		waiting: WAITING,
 		busy: () => new IssuerUnavailable("too many issuers are asked at the same time: try again in a moment"),
 	});
+
+const limitOf = ({ fullest, refused }: Semaphore): Limit => ({
+	name: "issuers_waiting_per_realm",
+	max: WAITING,
+	used: fullest,
+	refused,
+	hint: "issuers that trusts name are slow to answer: the log names them, as jwt.refused with keys_unavailable",
+});
 
 /** Finds what is remembered under a name, or begins to remember. */
 function entryIn(among: LRUCache<string, Remembered>, name: string): Remembered {

@@ -101,9 +101,8 @@ const MAX_NOTED = 10_000;
 export function wireApp(parts: AppParts) {
 	const { config, store, system, keyring, log, build, limits, address, isAltered } = parts;
 	const signing = createSigning(parts);
-	const { second_factor } = config;
 	const noted = createCache<string, number>(MAX_NOTED);
-	const identify = createIdentify({ ...signing, store, system, second_factor, noted });
+	const identify = createIdentify({ ...signing, store, system, second_factor: config.second_factor, noted });
 	const issuer_keys = createIssuerKeys(config.trusts);
 	const metrics = createMetrics({ ...parts, issuer_keys });
 	const turns = createTurns(limits);
@@ -111,8 +110,8 @@ export function wireApp(parts: AppParts) {
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
-	const ofParts = [issuer_keys, parts.engines.host].map(({ limit }) => limit);
-	for (const limit of [lowDiskLimit(store), ...ofParts, ...ofRows, ...ofLeases]) limits.add(limit);
+	const ofParts = [lowDiskLimit(store), issuer_keys.limit, parts.engines.host.limit];
+	for (const limit of [...ofParts, ...ofRows, ...ofLeases]) limits.add(limit);
 	const [sso, server] = [createSso(parts), createServerNeeds(parts, needs)];
 	const secrets = {
 		...needs,
