@@ -24,9 +24,7 @@ const CODE_WINDOW_S = 24 * 60 * 60;
 /** Wait of all strangers after very many failures on one account from anywhere: long enough to slow a guesser, too short to lock anybody out. */
 const ACCOUNT_WAIT_S = 5;
 
-/**
- * What one source may do in a minute. A refused login of a browser or program that was never begun costs its sender nothing, but us an event.
- */
+/** Limits on one source in a minute. A refused login of a browser or program that was never begun costs its sender nothing, but us an event. */
 const PER_MINUTE = {
 	registrations: {
 		name: "registrations_per_minute_per_source",

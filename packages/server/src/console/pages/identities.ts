@@ -47,7 +47,7 @@ async function identities(needs: IdentityPageNeeds, { actor, token }: Visit): Pr
 	};
 }
 
-/** What is asked for: the account's password, and a code of its second factor. */
+/** Proof that unlinking asks for: the account's password, and a code of its second factor. */
 interface AskedFor {
 	has_password: boolean;
 	isAsked: boolean;
