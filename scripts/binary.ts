@@ -1,16 +1,16 @@
 /**
- * `npm run binary`: makes `dist/svc`, one file that needs no Node, and the archive to download, with its SHA-256.
+ * `npm run binary`: makes `dist/svc`, one file that needs no Node, and the archive to download, with its SHA-256. An argument names another folder.
  * Design: packages/server/adr/0011-single-binary.md
  */
 import { mkdirSync, statSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { withProgress } from "../packages/cli/src/io/progress.ts";
 import { readBuild } from "../packages/server/src/health/build.ts";
 import { makeArchive } from "./binary/archive.ts";
 import { ROOT } from "./binary/bundle.ts";
 import { makeExecutable } from "./binary/executable.ts";
 
-const folder = join(ROOT, "dist");
+const folder = resolve(process.argv[2] ?? join(ROOT, "dist"));
 
 try {
 	mkdirSync(folder, { recursive: true });
