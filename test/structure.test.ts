@@ -155,6 +155,7 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^openid-client$/, only: /^packages\/server\/src\/sso\/oidc\// },
 	{ package: /^ldapjs$/, only: /^packages\/server\/src\/sso\/ldap\/(directory|filter)\.ts$/ },
 	{ package: /^oidc-provider$/, only: /^test\// },
+	{ package: /^@simplewebauthn\//, only: /^packages\/server\/src\/factors\/webauthn\.ts$/ },
 	{ package: /^otpauth$/, only: /^packages\/server\/src\/(factors|testing)\/totp\.ts$|^plugins\/totp\// },
 	{ package: /^@svc\/plugin-/, only: /^(packages\/svc|packages\/plugin-sdk|plugins)\/|^test\// },
 	{ package: /^@svc\/server/, only: /^packages\/svc\// },

@@ -71,7 +71,7 @@ test("a second factor is added with the password and its first code, and a login
 		await client.get<{ factors: object[]; recovery_codes_left: number }>("/auth/factors", { token: ada.token }),
 	);
 	assert.deepEqual(rest, { recovery_codes_left: 10 });
-	fields(factors[0] ?? {}, ["id", "type", "created_at", "confirmed_at"]);
+	fields(factors[0] ?? {}, ["id", "type", "name", "rp_id", "created_at", "confirmed_at", "disabled"]);
 	const told = JSON.stringify(await events(client, root, ""));
 	for (const secret of [made.secret, first, ...recovery_codes]) assert.ok(!told.includes(secret));
 });

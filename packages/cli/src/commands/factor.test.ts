@@ -62,9 +62,15 @@ test("where a factor stands, a change takes a code, too", async () => {
 });
 
 test("the list tells which factors are asked for, and how many recovery codes are left", async () => {
-	await using server = await start([CONFIRMED, { ...FACTOR, id: "f2" }]);
+	const passkey = { ...CONFIRMED, id: "f3", type: "passkey", name: "laptop" };
+	const ended = { ...passkey, id: "f4", name: "phone", disabled: true };
+	await using server = await start([CONFIRMED, { ...FACTOR, id: "f2" }, passkey, ended]);
 	const { stdout, stderr } = await run(["factor", "list"], { env: session(server) });
 	assert.match(stdout, /f1 +totp .*asked for\nf2 +totp .*to be confirmed\n/);
+	assert.match(
+		stdout,
+		/f3 +passkey +laptop .*signs in to the console\nf4 +passkey +phone .*disabled: a copy was used\n/,
+	);
 	assert.match(stderr, /recovery codes left: 7/);
 });
 

@@ -41,7 +41,7 @@ export function addFactorCommands(program: Command, io: Io): void {
 	addCommand<PasswordOptions>(factor, io, {
 		usage: "remove <id>",
 		summary: "remove a second factor",
-		details: `\`svc factor list\` shows the ids. With the last factor the recovery codes go, too. ${PROOF}`,
+		details: `An authenticator app, or a passkey, which people make in the console. \`svc factor list\` shows the ids. With the last factor the recovery codes go, too. ${PROOF}`,
 		options: [PROOF_STDIN],
 		examples: ["svc factor remove 0198c0de-0000-7000-8000-000000000001"],
 		run: removeFactor,
@@ -94,11 +94,18 @@ async function listFactors(context: Context): Promise<void> {
 	const lines = rows(answer, "factors").map((factor) => [
 		text(factor, "id"),
 		text(factor, "type"),
+		typeof factor.name === "string" ? factor.name : "",
 		text(factor, "created_at"),
-		isConfirmed(factor) ? "asked for" : "to be confirmed",
+		stateOf(factor),
 	]);
-	await showTable(context, answer, [ids("ID"), "TYPE", instants("ADDED"), "STATE"], lines, "no second factor");
+	await showTable(context, answer, [ids("ID"), "TYPE", "NAME", instants("ADDED"), "STATE"], lines, "no second factor");
 	if (lines.length > 0) await note(context, `recovery codes left: ${Number(answer.recovery_codes_left)}`);
+}
+
+function stateOf(factor: Answer): string {
+	if (factor.disabled === true) return "disabled: a copy was used";
+	if (!isConfirmed(factor)) return "to be confirmed";
+	return factor.type === "passkey" ? "signs in to the console" : "asked for";
 }
 
 async function removeFactor(context: Context<PasswordOptions>, id: string): Promise<void> {

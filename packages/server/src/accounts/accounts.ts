@@ -3,7 +3,7 @@ import { hashPassword } from "../crypto/password.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
 import { checkPassword, wrongPassword } from "../factors/owner.ts";
-import { type AskedCodeNeeds, askForCode, refuseUsedCode } from "../factors/use.ts";
+import { type AskedCodeNeeds, askForFactor, refuseUsedCode } from "../factors/use.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin, requireSession } from "../policy/authorize.ts";
@@ -64,7 +64,7 @@ export async function changePassword(
 		const from = await checkPassword(needs, actor, input.current_password, failed);
 		return { from, password: await hashPassword(input.new_password) };
 	});
-	const factor = await askForCode(needs, actor, input.code);
+	const factor = await askForFactor(needs, actor, { code: input.code });
 	const known = known_sources.note(actor.email, actor.ip);
 	const event = eventBy(actor, system.now(), "auth.password.changed", undefined, {});
 	const outcome = await store.accounts.setPassword({ user_id: actor.user_id, ...change, keep, known, factor }, event);

@@ -23,7 +23,7 @@ interface Typed {
 }
 
 /** The session token, its end in Unix seconds, and its owner. */
-interface SignedIn {
+export interface SignedIn {
 	token: string;
 	expires_at: number;
 	user: Profile;
@@ -51,7 +51,8 @@ async function tryLogin(
 	if (account !== undefined && isRight && account.disabled_at === null) {
 		const proof = await proveFactor(needs, visitor, account, typed, failed);
 		const opened = await openSession(needs, visitor, account, proof);
-		if (opened === "used") throw await refuseCode(needs, visitor, account, typed.code ?? "", failed);
+		if (opened === "used" || opened === "cloned")
+			throw await refuseCode(needs, visitor, account, typed.code ?? "", failed);
 		if (opened !== "changed") return opened;
 	}
 	failed();
@@ -105,33 +106,37 @@ async function refuseCode(
 	);
 }
 
-async function note(
+/** Notes a failed login. @param method `passkey` for one without a password */
+export async function note(
 	{ store, system }: PasswordLoginNeeds,
 	visitor: Visitor,
 	actor: string,
 	reason: string,
+	method: "password" | "passkey" = "password",
 ): Promise<void> {
-	const facts = { method: "password", reason };
+	const facts = { method, reason };
 	await store.audit.append(visitorEvent(visitor, system.now(), "auth.login.failed", actor, facts));
 }
 
-/** Opens a session for an account that has just proved who it is, unless the account changed meanwhile or the code was used. */
-async function openSession(
+/** Opens a session for an account that has just proved who it is, unless the account changed meanwhile or the proof was used. @param method `passkey` for one without a password */
+export async function openSession(
 	needs: PasswordLoginNeeds,
 	visitor: Visitor,
 	account: Account,
 	proof: FactorProof | undefined,
-): Promise<SignedIn | "changed" | "used"> {
+	method: "password" | "passkey" = "password",
+): Promise<SignedIn | "changed" | "used" | "cloned"> {
 	const { id, email, name, password } = account;
 	const { token, expires_at, session } = await newSession(needs, id);
 	const signed = { token, expires_at, user: { id, email, name } };
 	const known = needs.known_sources.note(email, visitor.ip);
 	const { accounts, factors } = needs.store;
 	const event = (facts: { factor?: string; factor_id?: string }) =>
-		visitorEvent(visitor, needs.system.now(), "auth.login", id, { method: "password", ...facts });
+		visitorEvent(visitor, needs.system.now(), "auth.login", id, { method, ...facts });
 	if (proof === undefined || password === null)
 		return (await accounts.openSession({ session, password, known }, event({}))) ? signed : "changed";
-	const facts = "digest" in proof ? { factor: "recovery" } : { factor: "totp", factor_id: proof.factor_id };
+	const factor = method === "passkey" ? "passkey" : "totp";
+	const facts = "digest" in proof ? { factor: "recovery" } : { factor, factor_id: proof.factor_id };
 	const outcome = await factors.signIn({ session, password, known, proof }, event(facts));
 	return outcome === "done" ? signed : outcome;
 }

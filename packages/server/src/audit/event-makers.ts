@@ -80,6 +80,7 @@ const BY_VISITORS: ReadonlySet<string> = new Set<EventType>([
 	"auth.register",
 	"auth.login",
 	"auth.login.failed",
+	"auth.factor.disabled",
 	"auth.recovery_code.used",
 ]);
 

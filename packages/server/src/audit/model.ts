@@ -16,6 +16,7 @@ export const EVENT_TYPES = [
 	"auth.factor.created",
 	"auth.factor.confirmed",
 	"auth.factor.removed",
+	"auth.factor.disabled",
 	"auth.recovery_codes.created",
 	"auth.recovery_code.used",
 	"auth.token.created",

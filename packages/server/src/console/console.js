@@ -28,3 +28,46 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 		if (status !== null) status.textContent = "Copied. The clipboard keeps it until you copy something else.";
 	});
 }
+
+for (const text of document.querySelectorAll("[data-without-script]")) text.setAttribute("hidden", "");
+
+/** Why the browser used or made no passkey, by the name of its error. */
+const refusals = new Map([
+	["InvalidStateError", "This device has a passkey of your account already."],
+	[
+		"NotAllowedError",
+		"No passkey was used: it was cancelled, took too long, or the browser does not trust the server's certificate.",
+	],
+	["SecurityError", "At this address the browser allows no passkeys."],
+]);
+
+/**
+ * Lets the browser use a passkey, or make one.
+ * @param {HTMLElement} button
+ */
+async function passkeyOf(button) {
+	const options = JSON.parse(button.dataset.options ?? "");
+	if (button.dataset.passkey === "create")
+		return navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) });
+	return navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
+}
+
+for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("[data-passkey]"))) {
+	button.hidden = false;
+	button.addEventListener("click", async () => {
+		const form = button.form;
+		const answer = form?.querySelector("[name=passkey]");
+		if (!form || !(answer instanceof HTMLInputElement)) return;
+		const code = form.querySelector("[name=code]");
+		if (code instanceof HTMLInputElement) code.required = false;
+		if (!form.reportValidity()) return;
+		try {
+			const made = await passkeyOf(button);
+			answer.value = JSON.stringify(made);
+			form.requestSubmit();
+		} catch (error) {
+			const text = error instanceof DOMException ? refusals.get(error.name) : undefined;
+			if (status !== null) status.textContent = text ?? "This browser cannot use passkeys here.";
+		}
+	});
+}

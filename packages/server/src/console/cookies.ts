@@ -5,6 +5,10 @@ const SEEN = "svc-seen";
 const LOGIN = "svc-login";
 /** Seconds that a login at a provider may take, as the server's flows do. */
 const LOGIN_SECONDS = 600;
+/** Names the browser in which a passkey is to sign. */
+const PASSKEY = "svc-passkey";
+/** Seconds for which it may: those of a challenge. */
+const PASSKEY_SECONDS = 300;
 
 /** Names and attributes of the console's cookies under its address. Design: §16 */
 export interface Cookies {
@@ -18,6 +22,10 @@ export interface Cookies {
 	readLogin(header: string | undefined): string | undefined;
 	beginLogin(value: string): string;
 	endLogin(): string;
+	/** Reads what `beginPasskey` set; undefined without it, or with two. */
+	readPasskey(header: string | undefined): string | undefined;
+	beginPasskey(value: string): string;
+	endPasskey(): string;
 }
 
 /** Makes the cookies for an address: `__Host-` and Secure, unless it is http on loopback. */
@@ -38,5 +46,8 @@ export function cookiesFor(origin: string): Cookies {
 		readLogin: (header) => read(LOGIN, header),
 		beginLogin: (value) => `${named(LOGIN)}=${value}; Max-Age=${LOGIN_SECONDS}; ${attributes}`,
 		endLogin: () => `${named(LOGIN)}=; Max-Age=0; ${attributes}`,
+		readPasskey: (header) => read(PASSKEY, header),
+		beginPasskey: (value) => `${named(PASSKEY)}=${value}; Max-Age=${PASSKEY_SECONDS}; ${attributes}`,
+		endPasskey: () => `${named(PASSKEY)}=; Max-Age=0; ${attributes}`,
 	};
 }

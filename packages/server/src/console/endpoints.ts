@@ -29,7 +29,7 @@ import { type TrustPageNeeds, trustPage } from "./pages/trust.ts";
 /** Dependencies of the console: those of the rules that its pages call. */
 export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	FactorCheckNeeds &
-	Omit<SignInNeeds, "sessions" | "cookies"> &
+	Omit<SignInNeeds, "sessions" | "cookies" | "challenges"> &
 	RealmPageNeeds &
 	SecretNeeds &
 	ComparePageNeeds &
@@ -37,7 +37,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	NewTokenNeeds &
 	IdentityPageNeeds &
 	OwnSessionPageNeeds &
-	FactorPageNeeds &
+	Omit<FactorPageNeeds, "challenges"> &
 	InvitationPageNeeds &
 	ExplainPageNeeds &
 	MachineListNeeds &
@@ -45,7 +45,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	TrustPageNeeds &
 	MemberPageNeeds &
 	LeasePageNeeds &
-	Omit<RegisterNeeds, "sessions" | "cookies"> &
+	Omit<RegisterNeeds, "sessions" | "cookies" | "challenges"> &
 	ChainPageNeeds &
 	AuditPageNeeds &
 	ConfirmNeeds &
@@ -56,7 +56,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	};
 
 /** Makes every page that needs a session. */
-export function endpointsOf(needs: SiteNeeds): Endpoint[] {
+export function endpointsOf(needs: SiteNeeds & FactorPageNeeds): Endpoint[] {
 	const ofSecrets = [...secretsPages(needs), ...secretPage(needs), ...deletedPages(needs), ...comparePage(needs)];
 	const ofPeople = [...invitationPages(needs), ...explainPage(needs)];
 	const ofMachines = [...machinesPage(needs), ...machinePage(needs), ...trustPage(needs)];

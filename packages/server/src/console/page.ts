@@ -64,6 +64,8 @@ export interface Page {
 	status?: number;
 	/** Seconds after which the browser asks for the page again. */
 	refresh?: number;
+	/** Cookies to set. */
+	cookies?: readonly string[];
 }
 
 /** The way to the next page after a change. */

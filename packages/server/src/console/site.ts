@@ -1,6 +1,7 @@
 import { createCache } from "../cache.ts";
 import { CONSOLE_TYPE, createSessionTokens, type SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
+import { type Challenges, createChallenges } from "../factors/challenges.ts";
 import { parseQuery } from "../http/input.ts";
 import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
 import { identifySession, lacksFactor } from "../policy/authenticate.ts";
@@ -29,6 +30,7 @@ interface Site {
 	cookies: Cookies;
 	sessions: SessionTokens;
 	drafts: ReturnType<typeof createDrafts>;
+	challenges: Challenges;
 	notes: { get(jti: string): Notes | undefined; set(jti: string, notes: Notes): unknown };
 	endpoints: readonly Endpoint[];
 }
@@ -36,6 +38,7 @@ interface Site {
 /** Makes the pages. Each calls the API's own rules with the same actor, so that it can do nothing that the API cannot. Design: §16 */
 export function createSite(needs: SiteNeeds): Pages {
 	const { origin } = new URL(needs.address());
+	const challenges = createChallenges(needs.system);
 	const site: Site = {
 		needs,
 		origin,
@@ -44,7 +47,8 @@ export function createSite(needs: SiteNeeds): Pages {
 		sessions: createSessionTokens(() => needs.keyring.session(), needs.system, CONSOLE_TYPE),
 		notes: createCache<string, Notes>(MAX_NOTES),
 		drafts: createDrafts(),
-		endpoints: endpointsOf(needs),
+		challenges,
+		endpoints: endpointsOf({ ...needs, challenges }),
 	};
 	return {
 		answer: (request) => answer(site, request),
@@ -88,12 +92,12 @@ function entered(site: Site, result: NonNullable<Awaited<ReturnType<typeof answe
 	return "body" in result ? show(site, NOBODY, result) : moved(result);
 }
 
-function registerNeeds({ needs, sessions, cookies }: Site): RegisterNeeds {
-	return { ...needs, sessions, cookies };
+function registerNeeds({ needs, sessions, cookies, challenges }: Site): RegisterNeeds {
+	return { ...needs, sessions, cookies, challenges };
 }
 
-function signInNeeds({ needs, sessions, cookies }: Site): SignInNeeds {
-	return { ...needs, sessions, cookies };
+function signInNeeds({ needs, sessions, cookies, challenges }: Site): SignInNeeds {
+	return { ...needs, sessions, cookies, challenges };
 }
 
 async function visit(
@@ -164,11 +168,12 @@ const notAllowed = () =>
 
 function show({ layout }: Site, frame: Frame, page: Page): PageAnswer {
 	const refresh: Record<string, string> = page.refresh === undefined ? {} : { refresh: String(page.refresh) };
-	return {
+	const shown = {
 		status: page.status ?? 200,
 		headers: { ...layout.headers, ...refresh },
 		body: layout.render(frame, page),
 	};
+	return withCookies(shown, page.cookies ?? []);
 }
 
 function showError(site: Site, frame: Frame, error: AppError, from?: string): PageAnswer {

@@ -193,6 +193,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 			askTargets: async () => [() => Promise.reject(secret)],
 			checkFormerRealms: async () => [],
 			checkMappings: async () => [],
+			checkPasskeys: async () => [],
 		} as never,
 		anActor({ instance_admin: true }),
 		false,

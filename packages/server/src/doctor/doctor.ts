@@ -16,6 +16,8 @@ export interface DoctorNeeds extends RefusalNeeds, SealedNeeds, LeaseNeeds, Limi
 	checkFormerRealms(): Promise<Check[]>;
 	/** Reports roles of single sign-on that grant nothing, because nobody can tell their realm. */
 	checkMappings(): Promise<Check[]>;
+	/** Reports passkeys that are for another host than the server has. */
+	checkPasskeys(): Promise<Check[]>;
 }
 
 /**
@@ -56,6 +58,7 @@ export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): 
 		["engines", LIMIT_MS, () => checkEngines(needs)],
 		["engines", LIMIT_MS, () => needs.checkFormerRealms()],
 		["sso", LIMIT_MS, () => needs.checkMappings()],
+		["passkeys", LIMIT_MS, () => needs.checkPasskeys()],
 	];
 	const targets = (await needs.askTargets()).map((ask) => within("engines", ENGINE_LIMIT_MS, ask));
 	const found = await Promise.all([...checks.map(([name, limit_ms, run]) => within(name, limit_ms, run)), ...targets]);

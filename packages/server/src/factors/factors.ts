@@ -51,23 +51,35 @@ export async function listFactors(
 export async function addFactor(
 	needs: FactorNeeds,
 	actor: Actor,
-	{ type, ...asked }: Asked & Pick<Factor, "type">,
+	{ type, ...asked }: Asked & { type: "totp" },
 ): Promise<{ id: string; secret: string; url: string }> {
+	const secret = newTotpSecret(needs.system);
+	const id = await addPending(needs, actor, asked, { type, name: null, rp_id: null }, secret);
+	const issuer = `svc ${new URL(needs.address()).hostname}`;
+	return { id, ...(await describeTotp(secret, issuer, actor.email)) };
+}
+
+/** Adds a factor that waits for its first use. @returns its id @throws AppError as addFactor */
+export async function addPending(
+	needs: FactorNeeds,
+	actor: Actor,
+	asked: Asked,
+	kind: Pick<Factor, "type" | "name" | "rp_id">,
+	secret: Buffer,
+): Promise<string> {
 	const owner = await proveFactorOwner(needs, actor, asked, "add a second factor");
 	const now = needs.system.now();
-	const secret = newTotpSecret(needs.system);
-	const named = { id: needs.system.uuid(), user_id: actor.user_id, type };
+	const named = { id: needs.system.uuid(), user_id: actor.user_id, ...kind };
 	const sealed = await sealFactor(needs, named, secret);
 	const factor = { ...named, sealed, last_step: 0, created_at: now.toISOString(), confirmed_at: null };
-	const facts = { factor_id: factor.id, factor_type: type };
+	const facts = { factor_id: factor.id, factor_type: kind.type };
 	const outcome = await needs.store.factors.add(
 		{ factor, owner },
 		eventBy(actor, now, "auth.factor.created", undefined, facts),
 	);
 	if (outcome === "limit_reached") throw tooMany();
 	await refuseProof(needs, actor, owner, outcome);
-	const issuer = `svc ${new URL(needs.address()).hostname}`;
-	return { id: factor.id, ...(await describeTotp(secret, issuer, actor.email)) };
+	return factor.id;
 }
 
 /**
@@ -83,27 +95,52 @@ export async function confirmFactor(
 	id: string,
 	code: string,
 ): Promise<{ recovery_codes: string[] }> {
-	const keep = requireSession(actor, "confirm a second factor");
-	const { store, system } = needs;
-	const since = startOfPending(system.now());
-	const factor = (await store.factors.ofUser(actor.user_id)).find((one) => one.id === id);
-	if (factor === undefined || isConfirmed(factor) || factor.created_at <= since) throw notPending();
+	const factor = await findPending(needs, actor, id, "totp");
 	const step = await checkedCode(needs, actor, code, async () =>
 		stepOf(await openFactor(needs, factor), code, needs.system.now()),
 	);
-	const now = system.now();
+	return confirmPending(needs, actor, factor, { step });
+}
+
+/** Finds a factor of the caller's that waits for its first use. @throws AppError unsupported_operation, not_found */
+export async function findPending(
+	{ store, system }: FactorNeeds,
+	actor: Actor,
+	id: string,
+	type: Factor["type"],
+): Promise<Factor> {
+	requireSession(actor, "confirm a second factor");
+	const factor = (await store.factors.ofUser(actor.user_id)).find((one) => one.id === id && one.type === type);
+	if (factor === undefined || !isPending(factor, system.now())) throw notPending();
+	return factor;
+}
+
+/** Tells whether a factor can still be confirmed. */
+export function isPending(factor: Factor, now: Date): boolean {
+	return !isConfirmed(factor) && factor.created_at > startOfPending(now);
+}
+
+/** Confirms a factor after its first use. @param used its step; of a passkey also the new box @throws AppError unsupported_operation, not_found */
+export async function confirmPending(
+	needs: FactorNeeds,
+	actor: Actor,
+	{ id, type: factor_type }: Factor,
+	used: { step: number; sealed?: Buffer },
+): Promise<{ recovery_codes: string[] }> {
+	const keep = requireSession(actor, "confirm a second factor");
+	const now = needs.system.now();
 	const { codes, row } = makeCodes(needs, actor, now);
-	const facts = { factor_id: id, factor_type: factor.type };
 	const known = needs.known_sources.note(actor.email, actor.ip);
-	const confirm = { id, user_id: actor.user_id, step, since, keep, known, codes: row };
-	const outcome = await store.factors.confirm(confirm, eventBy(actor, now, "auth.factor.confirmed", undefined, facts));
+	const confirm = { id, user_id: actor.user_id, ...used, since: startOfPending(now), keep, known, codes: row };
+	const event = eventBy(actor, now, "auth.factor.confirmed", undefined, { factor_id: id, factor_type });
+	const outcome = await needs.store.factors.confirm(confirm, event);
 	if (outcome === "unknown") throw notPending();
 	return { recovery_codes: outcome === "kept" ? [] : codes };
 }
 
 /**
  * Removes a second factor. With the last one the recovery codes go, too.
- * @throws AppError unsupported_operation, missing_field, wrong_password, wrong_code, conflict (no password), not_found, rate_limited
+ * @throws AppError unsupported_operation, missing_field, wrong_password, wrong_code, conflict (no password, no recovery code), not_found, rate_limited
  * Design: §16
  */
 export async function removeFactor(needs: FactorNeeds, actor: Actor, id: string, asked: Asked): Promise<void> {
@@ -112,6 +149,11 @@ export async function removeFactor(needs: FactorNeeds, actor: Actor, id: string,
 	const outcome = await needs.store.factors.remove({ id, owner }, event);
 	if (outcome === "unknown")
 		throw new AppError("not_found", "second factor not found: `svc factor list` shows those of your account");
+	if (outcome === "no_codes")
+		throw new AppError(
+			"conflict",
+			"only passkeys would be left, and no recovery code for the day when none works: make new recovery codes first",
+		);
 	await refuseProof(needs, actor, owner, outcome);
 }
 

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { CurrentPassword, FactorCode, type FactorProof, type KnownSource, type Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
-import { errorMessage } from "../messages.ts";
-import { type Port, read, write } from "../operation.ts";
+import { atMost, errorMessage, RequiredPlainText } from "../messages.ts";
+import { type Port, read, scan, write } from "../operation.ts";
 
 /** Those whose sessions need a second factor: nobody, instance admins, or everybody who signs in with a password. Design: §16 */
 export type SecondFactor = "off" | "admins" | "all";
@@ -12,6 +12,8 @@ export const MAX_FACTORS = 3;
 
 /** Recovery codes of one account. Design: §16 */
 export const RECOVERY_CODES = 10;
+
+const MAX_NAME_BYTES = 100;
 
 /** Bytes of a recovery code's digest. */
 export const DIGEST_BYTES = 32;
@@ -36,6 +38,9 @@ export const AddFactor = v.object({
 	...PROOF,
 });
 
+/** A new passkey as its owner names it. Design: §16. */
+export const AddPasskey = v.object({ name: v.pipe(RequiredPlainText, atMost(MAX_NAME_BYTES, "name")), ...PROOF });
+
 /** Design: §16. */
 export const ConfirmFactor = v.object({ code: FactorCode });
 
@@ -43,14 +48,18 @@ export const ConfirmFactor = v.object({ code: FactorCode });
 export interface Factor {
 	id: string;
 	user_id: string;
-	type: "totp";
-	/** Its secret, a box of the instance's record key. */
+	type: "totp" | "passkey";
+	/** Name that its owner gave a passkey; null for an app. */
+	name: string | null;
+	/** Host at which a passkey works; null for an app. */
+	rp_id: string | null;
+	/** A box of the instance's record key: the secret; of a confirmed passkey, its id and public key. */
 	sealed: Buffer;
-	/** Last step of time whose code was accepted; 0 before the first. */
+	/** Last step of time whose code was accepted, or the last count of a passkey's signatures; 0 before the first. */
 	last_step: number;
 	/** ISO 8601 UTC. */
 	created_at: string;
-	/** Null until its first code was accepted: until then it is asked of nobody. */
+	/** Null until its first use: until then it is asked of nobody. */
 	confirmed_at: string | null;
 }
 
@@ -79,20 +88,22 @@ export const factorOperations = {
 	/** Tells whether a session was opened with a password, and its account has no confirmed factor. */
 	isLacking: read<(jti: string, user_id: string) => boolean>(),
 	recoveryCodes: read<(user_id: string) => RecoveryCodes | undefined>(),
-	/** Opens a session as `accounts.openSession` does, and uses the proof up. */
+	/** Lists the hosts that any passkey is for. */
+	passkeyHosts: scan<() => string[]>(),
+	/** Opens a session as `accounts.openSession` does, and uses the proof up. `cloned`: the count shows a copy of the passkey, which has ended. */
 	signIn: write<
 		(
 			input: { session: Session; password: string; known?: KnownSource; proof: FactorProof },
 			event: AuditEvent,
-		) => ProofOutcome
+		) => ProofOutcome | "cloned"
 	>({ forgets: ["access"] }),
 	/** Adds a factor that is to be confirmed, in place of others that wait for that. */
 	add: write<(input: { factor: Factor; owner: FactorOwner }, event: AuditEvent) => ProofOutcome | "limit_reached">({
 		forgets: [],
 	}),
 	/**
-	 * Confirms a factor made after `since` with the step of its first code, ends the account's sessions but `keep`, and forgets its sources but `known`. An account that has recovery
-	 * codes keeps them (`kept`), others get these.
+	 * Confirms a factor made after `since` with the step of its first code, ends the account's sessions but `keep`, and forgets its sources but `known`. `sealed` takes the place of
+	 * the box. An account that has recovery codes keeps them (`kept`), others get these.
 	 */
 	confirm:
 		write<
@@ -102,6 +113,7 @@ export const factorOperations = {
 					user_id: string;
 					step: number;
 					since: string;
+					sealed?: Buffer;
 					keep: string;
 					known?: KnownSource;
 					codes: RecoveryCodes;
@@ -109,8 +121,9 @@ export const factorOperations = {
 				event: AuditEvent,
 			) => "done" | "kept" | "unknown"
 		>(),
-	/** Removes a factor, with the last one the recovery codes. One that was never confirmed is asked of nobody, and no proof of it. */
-	remove: write<(input: { id: string; owner: FactorOwner }, event: AuditEvent) => ProofOutcome | "unknown">(),
+	/** Removes a factor, with the last one the recovery codes. One that was never confirmed is asked of nobody, and no proof of it. `no_codes`: see `mayRemove`. */
+	remove:
+		write<(input: { id: string; owner: FactorOwner }, event: AuditEvent) => ProofOutcome | "unknown" | "no_codes">(),
 	/** Replaces the recovery codes. */
 	renewCodes: write<(input: { owner: FactorOwner; codes: RecoveryCodes }, event: AuditEvent) => ProofOutcome>({
 		forgets: [],

@@ -8,7 +8,7 @@ import { logRefusal, requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
-import { type AskedCodeNeeds, askForCode, refuseUsedCode } from "./use.ts";
+import { type AskedCodeNeeds, askForFactor, refuseUsedCode, type SignedPasskey } from "./use.ts";
 
 /** Parts of the store that comparing a password again uses. */
 interface CheckedStore {
@@ -68,6 +68,8 @@ export interface CodeOwnerNeeds extends OwnerNeeds {
 export interface Asked {
 	current_password?: string | null | undefined;
 	code?: string | null | undefined;
+	/** Signed by a passkey, in place of the code. */
+	passkey?: SignedPasskey | undefined;
 }
 
 /**
@@ -79,13 +81,13 @@ export interface Asked {
 export async function proveOwnerByCode(
 	needs: CodeOwnerNeeds,
 	actor: Actor,
-	{ current_password, code }: Asked,
+	{ current_password, ...factor }: Asked,
 	doing: string,
 	field?: string,
 ): Promise<OwnerProof> {
 	const proof = await proveOwner(needs, actor, current_password ?? undefined, doing);
 	// An account without a password has its second factor, if any, at its provider.
-	return proof.password === null ? proof : { ...proof, factor: await askForCode(needs, actor, code, field) };
+	return proof.password === null ? proof : { ...proof, factor: await askForFactor(needs, actor, factor, field) };
 }
 
 /** Refuses a change whose code another request has used up. @throws AppError wrong_code, rate_limited */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Count, Instant, Uuid } from "../messages.ts";
+import { isEnded } from "./decide.ts";
 import {
 	addFactor,
 	confirmFactor,
@@ -9,7 +10,7 @@ import {
 	removeFactor,
 	renewRecoveryCodes,
 } from "./factors.ts";
-import { AddFactor, AskedAgain, ConfirmFactor } from "./model.ts";
+import { AddFactor, AskedAgain, ConfirmFactor, type Factor } from "./model.ts";
 
 /** Error codes of a change that asks for the password and a code. */
 const ASKED = ["unsupported_operation", "wrong_password", "wrong_code", "conflict", "rate_limited"] as const;
@@ -19,9 +20,18 @@ const CodesSchema = v.object({ recovery_codes: v.array(v.string()) });
 const FactorSchema = v.object({
 	id: Uuid,
 	type: v.string(),
+	name: v.nullable(v.string()),
+	rp_id: v.nullable(v.string()),
 	created_at: Instant,
 	confirmed_at: v.nullable(Instant),
+	disabled: v.boolean(),
 });
+
+/** Shows a factor without its secret. A passkey that was copied is disabled. */
+function shownFactor(factor: Factor): v.InferInput<typeof FactorSchema> {
+	const { id, type, name, rp_id, created_at, confirmed_at } = factor;
+	return { id, type, name, rp_id, created_at, confirmed_at, disabled: isEnded(factor) };
+}
 
 /** Design: §16. */
 export function factorRoutes(needs: FactorNeeds): Route[] {
@@ -40,8 +50,7 @@ function listRoutes(needs: FactorNeeds): Route[] {
 			errors: ["unsupported_operation"],
 			async handle({ actor }) {
 				const { factors, recovery_codes_left } = await listFactors(needs, actor);
-				const shown = factors.map(({ id, type, created_at, confirmed_at }) => ({ id, type, created_at, confirmed_at }));
-				return { factors: shown, recovery_codes_left };
+				return { factors: factors.map(shownFactor), recovery_codes_left };
 			},
 		}),
 	];

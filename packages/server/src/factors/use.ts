@@ -8,11 +8,14 @@ import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.t
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
+import type { SignedAnswer } from "./answers.ts";
+import type { ChallengeCheck } from "./challenges.ts";
 import { isConfirmed, splitDigests } from "./decide.ts";
 import type { Factor, FactorStore } from "./model.ts";
 import { isTotpCode, stepOf } from "./totp.ts";
+import type { Expected, MadePasskey } from "./webauthn.ts";
 
-/** Dependencies of checking a code. */
+/** Dependencies of checking a code, or a passkey. */
 export interface FactorUseNeeds extends Pick<CodeNeeds, "keyring"> {
 	store: { factors: Pick<FactorStore, "ofUser" | "recoveryCodes"> };
 	system: Pick<System, "now">;
@@ -26,35 +29,42 @@ export interface AskedCodeNeeds extends FactorUseNeeds {
 	throttle: Pick<Throttle, "attempt" | "checkCodes" | "wrongCode">;
 }
 
+/** Something that a passkey signed, and what it must be for: its challenge is good once. */
+export interface SignedPasskey {
+	answer: SignedAnswer;
+	expected: Expected & ChallengeCheck;
+}
+
 /**
- * Requires a code in addition to the password if the account has a second factor.
+ * Requires a code, or a passkey, in addition to the password if the account has a second factor.
  * @param field name of the field with the code, for the error
  * @returns its proof, for the transaction to use up; undefined where there is no factor
  * @throws AppError missing_field, wrong_code, rate_limited
  * Design: §16
  */
-export async function askForCode(
+export async function askForFactor(
 	needs: AskedCodeNeeds,
 	actor: Actor,
-	code: string | null | undefined,
+	{ code, passkey }: { code?: string | null | undefined; passkey?: SignedPasskey | undefined },
 	field = "code",
 ): Promise<FactorProof | undefined> {
 	const factors = await confirmedFactors(needs, actor.user_id);
 	if (factors.length === 0) return undefined;
+	if (passkey !== undefined) return checkedCode(needs, actor, undefined, () => passkeyProofOf(needs, factors, passkey));
 	if (code == null)
 		throw new AppError("missing_field", `${field} is required: one of your authenticator app, or a recovery code`);
 	return checkedCode(needs, actor, code, () => proofOf(needs, actor.user_id, factors, code));
 }
 
-/** Checks a typed code in the queue of password checks, and counts a wrong one. @throws AppError wrong_code, rate_limited */
+/** Checks a typed code, or a passkey (undefined), in the queue of password checks, and counts a wrong one. @throws AppError wrong_code, rate_limited */
 export function checkedCode<Found>(
 	needs: AskedCodeNeeds,
 	actor: Actor,
-	code: string,
+	code: string | undefined,
 	find: () => Promise<Found | undefined>,
 ): Promise<Found> {
 	return needs.throttle.attempt(needs.passwords, actor.email, actor.ip, async (failed) => {
-		await refuseGuesser(needs, actor, code);
+		if (code !== undefined) await refuseGuesser(needs, actor, code);
 		return (await find()) ?? refuseCode(needs, actor, code, failed);
 	});
 }
@@ -68,12 +78,14 @@ export function refuseUsedCode(needs: AskedCodeNeeds, actor: Actor, proof: Facto
 async function refuseCode(
 	needs: AskedCodeNeeds,
 	actor: Actor,
-	code: string | FactorProof,
+	code: string | FactorProof | undefined,
 	failed: () => void,
 ): Promise<never> {
-	await countWrongCode(needs, actor, code, failed);
-	const facts = { method: "factor", reason: "code" };
+	if (code === undefined) failed();
+	else await countWrongCode(needs, actor, code, failed);
+	const facts = { method: "factor", reason: code === undefined ? "passkey" : "code" };
 	await needs.store.audit.append(noteBy(actor, needs.system.now(), "auth.login.failed", undefined, facts));
+	if (code === undefined) throw new AppError("wrong_code", "the passkey was not accepted: try again, or type a code");
 	throw new AppError("wrong_code", "the code is wrong or was used already: wait for the next one of your app");
 }
 
@@ -121,7 +133,7 @@ export async function proofOf(
 ): Promise<FactorProof | undefined> {
 	if (!isTotpCode(code)) return recoveryOf(needs, user_id, code);
 	const now = needs.system.now();
-	for (const factor of factors) {
+	for (const factor of factors.filter(({ type }) => type === "totp")) {
 		const step = await stepOf(await openFactor(needs, factor), code, now);
 		if (step !== undefined) return { factor_id: factor.id, step };
 	}
@@ -133,6 +145,47 @@ async function recoveryOf(needs: FactorUseNeeds, user_id: string, code: string):
 	const row = await needs.store.factors.recoveryCodes(user_id);
 	const found = splitDigests(row?.digests ?? Buffer.alloc(0)).filter((kept) => isOneOf(digests, kept));
 	return found[0] && { digest: found[0] };
+}
+
+/** Loads the verifier of passkeys on first use: few servers need it, and it is large. */
+export const loadWebauthn = () => import("./webauthn.ts");
+
+/**
+ * Verifies what one of these passkeys signed. The transaction that uses its count up decides whether there is a copy of it.
+ * @returns undefined when it is none of them, or anything does not fit
+ */
+export async function passkeyProofOf(
+	needs: FactorUseNeeds,
+	factors: readonly Factor[],
+	{ answer, expected }: SignedPasskey,
+): Promise<FactorProof | undefined> {
+	for (const factor of factors.filter(({ type }) => type === "passkey")) {
+		const { credential_id, public_key } = await openPasskey(needs, factor);
+		if (credential_id !== answer.id) continue;
+		const { verifySigned } = await loadWebauthn();
+		const step = await verifySigned(answer, public_key, expected);
+		return step === undefined || !expected.useUp() ? undefined : { factor_id: factor.id, step };
+	}
+	return undefined;
+}
+
+/** Id and public key of a confirmed passkey, as its box holds them. */
+type Passkey = Pick<MadePasskey, "credential_id" | "public_key">;
+
+/** Seals a passkey, in place of the secret that its challenge was made of. */
+export function sealPasskey(
+	needs: Parameters<typeof sealFactor>[0],
+	row: Pick<Factor, "id" | "user_id" | "type">,
+	{ credential_id, public_key }: Passkey,
+): Promise<Buffer> {
+	const text = JSON.stringify({ credential_id, public_key: public_key.toString("base64url") });
+	return sealFactor(needs, row, Buffer.from(text));
+}
+
+/** Opens a confirmed passkey. @throws AppError internal_error when its row was altered */
+export async function openPasskey(needs: Pick<FactorUseNeeds, "keyring">, row: Factor): Promise<Passkey> {
+	const box = JSON.parse((await openFactor(needs, row)).toString()) as Record<keyof Passkey, string>;
+	return { credential_id: box.credential_id, public_key: Buffer.from(box.public_key, "base64url") };
 }
 
 /** Seals the secret of a factor. */

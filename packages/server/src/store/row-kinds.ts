@@ -68,7 +68,11 @@ export const ROW_KINDS = {
 	factor: {
 		key: ["id"],
 		covered: ["user_id", "type", "last_step", "created_at", "confirmed_at"],
-		free: { sealed: SEALED },
+		free: {
+			name: SHOWN,
+			rp_id: "shown to people: what a passkey signs names the host, and that is compared",
+			sealed: SEALED,
+		},
 		sum: "access",
 		// Without it the password alone would open a session.
 		altered: "refused",

@@ -132,6 +132,8 @@ export function aFactor(user_id: string, given: Partial<Factor> = {}): Factor {
 		id: newId(),
 		user_id,
 		type: "totp",
+		name: null,
+		rp_id: null,
 		sealed,
 		last_step: 0,
 		created_at: MADE_AT,

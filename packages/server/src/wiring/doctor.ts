@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { createFormerRealmsCheck } from "../engines/config/former-realms.ts";
 import { createTargetQuestions } from "../engines/targets.ts";
+import { createPasskeysCheck } from "../factors/passkey-hosts.ts";
 import { findTlsFiles } from "../http/certificate.ts";
 import { TLS_FILES } from "../http/tls-files.ts";
 import { createSemaphore } from "../semaphore.ts";
@@ -14,10 +15,10 @@ import { createOpeners } from "./backups.ts";
 export function wireDoctor(
 	needs: Pick<
 		AppParts,
-		"config" | "store" | "system" | "keyring" | "log" | "master" | "engines" | "backups" | "limits"
+		"config" | "store" | "system" | "keyring" | "log" | "master" | "engines" | "backups" | "limits" | "address"
 	>,
 ) {
-	const { config, store, system, keyring, log, master, engines, backups, limits } = needs;
+	const { config, store, system, keyring, log, master, engines, backups, limits, address } = needs;
 	const { data_dir, engine_environment } = config;
 	return {
 		config,
@@ -31,6 +32,7 @@ export function wireDoctor(
 		askTargets: createTargetQuestions({ ...engines, store, engine_environment }),
 		checkFormerRealms: createFormerRealmsCheck({ ...engines, store }),
 		checkMappings: createMappingsCheck({ store, keyring }),
+		checkPasskeys: createPasskeysCheck({ store, address }),
 		checkDataDirectory: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
 		oneAtATime: createSemaphore(1).run,

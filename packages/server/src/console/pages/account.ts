@@ -1,5 +1,7 @@
 import type { QuestionNeeds } from "../../account-semaphore.ts";
 import { hasExpired } from "../../expiry.ts";
+import { isEnded } from "../../factors/decide.ts";
+import { type FactorNeeds, listFactors } from "../../factors/factors.ts";
 import type { RealmNeeds } from "../../realms/realms.ts";
 import type { ApiToken } from "../../tokens/model.ts";
 import { listTokens, revokeToken, type TokenNeeds } from "../../tokens/tokens.ts";
@@ -9,7 +11,7 @@ import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../pa
 import { more, table, time } from "./parts.ts";
 
 /** Dependencies of the page of one's own account. */
-export type AccountPageNeeds = TokenNeeds & RealmNeeds & QuestionNeeds;
+export type AccountPageNeeds = TokenNeeds & RealmNeeds & QuestionNeeds & FactorNeeds;
 
 const PAGE = 100;
 const PATH = /^\/console\/account$/;
@@ -33,11 +35,13 @@ async function account(needs: AccountPageNeeds, { actor, query, token }: Visit):
 					["Name", "Begins with", "May", "Limits", "Last used", "Ends", "End it"],
 					lines,
 				);
+	const { factors } = await listFactors(needs, actor);
+	const copied = factors.filter(isEnded).map(({ name }) => copiedPasskey(name ?? ""));
 	const admin = actor.instance_admin ? html`<p>You administer this server.</p>` : "";
 	return {
 		title: "Your account",
 		above: [["Realms", address`/console`]],
-		body: html`<p>${actor.name}, ${actor.email}</p>${admin}<h2>API tokens</h2><p><a href="/console/account/token">Make a token</a></p>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
+		body: html`<p>${actor.name}, ${actor.email}</p>${admin}${copied}<h2>API tokens</h2><p><a href="/console/account/token">Make a token</a></p>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
 <h2>Signing in</h2><p><a href="/console/account/sessions">Where you are signed in</a> · <a href="/console/account/identities">Password and linked identities</a> · <a href="/console/account/factors">Second factor</a></p><p>Signing out ends this session. <code>svc password</code> changes the password and ends every session except the terminal's own, so also this one.</p>`,
 		commands: [
 			command`svc whoami`,
@@ -46,6 +50,11 @@ async function account(needs: AccountPageNeeds, { actor, query, token }: Visit):
 			command`svc token revoke TOKEN-NAME`,
 		],
 	};
+}
+
+/** Tells the owner of a passkey that there is a copy of it, which nobody else can know. */
+function copiedPasskey(name: string): Html {
+	return html`<p class="error" role="alert">A copy of your passkey ${name} was used, so it signs in no more. Look at <a href="/console/account/sessions">where you are signed in</a>, then <a href="/console/account/factors">remove it</a>.</p>`;
 }
 
 function line(

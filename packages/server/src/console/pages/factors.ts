@@ -1,3 +1,4 @@
+import { CreatedAnswer } from "../../factors/answers.ts";
 import {
 	addFactor,
 	confirmFactor,
@@ -6,16 +7,19 @@ import {
 	removeFactor,
 	renewRecoveryCodes,
 } from "../../factors/factors.ts";
-import { AskedAgain, ConfirmFactor, type Factor } from "../../factors/model.ts";
-import { check } from "../../http/input.ts";
+import { AddPasskey, AskedAgain, ConfirmFactor, type Factor } from "../../factors/model.ts";
+import { addPasskey, confirmPasskey } from "../../factors/passkeys.ts";
+import { check, parseJson } from "../../http/input.ts";
 import { command } from "../command.ts";
 import { type Address, address, type Html, html, targetOf } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { ANSWER, type PasskeyPageNeeds, signedIn } from "../passkey.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { table, time } from "./parts.ts";
+import { addingPasskey, holderOf, inPlaceOfCode, makingPasskey, stateOf } from "./passkeys.ts";
 
 /** Dependencies of the page of second factors. */
-export type FactorPageNeeds = FactorNeeds;
+export type FactorPageNeeds = FactorNeeds & PasskeyPageNeeds;
 
 const PATH = /^\/console\/account\/factors$/;
 const HOME = address`/console/account/factors`;
@@ -34,15 +38,14 @@ export function factorsPage(needs: FactorPageNeeds): Endpoint[] {
 async function factors(needs: FactorPageNeeds, visit: Visit): Promise<Page> {
 	const { factors: rows, recovery_codes_left } = await listFactors(needs, visit.actor);
 	const isAsked = rows.some(({ confirmed_at }) => confirmed_at !== null);
+	const another = inPlaceOfCode(needs, visit, rows);
+	const proof = (id: string) => proofFields(id, isAsked, another);
+	const lines = await Promise.all(rows.map((row) => line(needs, visit, row, rows, proof)));
 	const list =
 		rows.length === 0
 			? html`<p>Your login asks for the password alone.</p>`
-			: table(
-					"What your login asks for in addition to the password",
-					["Kind", "Added", "State", "Change"],
-					rows.map((row) => line(row, isAsked, visit.token)),
-				);
-	const codes = isAsked ? recovery(recovery_codes_left, visit.token) : "";
+			: table("What your login asks for in addition to the password", ["Kind", "Added", "State", "Change"], lines);
+	const codes = isAsked ? recovery(recovery_codes_left, visit.token, proof("renew")) : "";
 	const shown = shownOnce(needs, visit);
 	return {
 		title: "Second factor",
@@ -52,7 +55,8 @@ async function factors(needs: FactorPageNeeds, visit: Visit): Promise<Page> {
 			["Your account", address`/console/account`],
 		],
 		body: html`${shown ?? ""}${list}${codes}<h2>Add an authenticator app</h2><p>Your login then asks for a code of the app. API tokens, and sign-ins at a provider, are not asked.</p>
-<form method="post" action="/console/account/factors">${visit.token}<input type="hidden" name="action" value="add">${proof("add", isAsked)}<p><button>Make a secret</button></p></form>`,
+<form method="post" action="/console/account/factors">${visit.token}<input type="hidden" name="action" value="add">${proof("add")}<p><button>Make a secret</button></p></form>
+${addingPasskey(needs, visit.token, proof("passkey"))}`,
 		commands: [command`svc factor list`, command`svc factor add`, command`svc factor recovery`],
 	};
 }
@@ -67,41 +71,54 @@ function shownOnce({ system }: FactorPageNeeds, visit: Visit): Html | undefined 
 		);
 	const codes = takeOnce(visit, system, targetOf(CODES));
 	if (codes === undefined) return undefined;
-	return onceBox("Recovery codes", codes, "Each lets you in once without the app. Keep them where the app is not.");
+	return onceBox("Recovery codes", codes, "Each stands in for a code once. Keep them where your device is not.");
 }
 
-function line({ id, created_at, confirmed_at }: Factor, isAsked: boolean, token: Html): Html {
-	const form = confirmed_at === null ? confirming(id, token) : removing(id, isAsked, token);
-	const state = confirmed_at === null ? html`<span class="warn">to be confirmed</span>` : "asked for";
-	return html`<tr><th scope="row">Authenticator app</th><td data-label="Added">${time(created_at)}</td><td data-label="State">${state}</td><td>${form}</td></tr>`;
+/** Makes the fields with the proof that a change asks for. */
+type Proof = (id: string) => Html;
+
+async function line(
+	needs: FactorPageNeeds,
+	visit: Visit,
+	row: Factor,
+	rows: readonly Factor[],
+	proof: Proof,
+): Promise<Html> {
+	const { id, type, name, created_at, confirmed_at } = row;
+	const isPasskey = type === "passkey";
+	const confirming = () => (isPasskey ? makingPasskey(needs, visit, row, rows) : confirmingApp(id, visit.token));
+	const form = confirmed_at === null ? await confirming() : removing(row, visit.token, proof(id));
+	const asked = isPasskey ? stateOf(row, needs.address()) : "asked for";
+	const state = confirmed_at === null ? html`<span class="warn">to be confirmed</span>` : asked;
+	return html`<tr><th scope="row">${isPasskey ? `Passkey ${name}` : "Authenticator app"}</th><td data-label="Added">${time(created_at)}</td><td data-label="State">${state}</td><td>${form}</td></tr>`;
 }
 
 const codeField = (id: string, label: string): Html =>
 	html`<label for="code-${id}">${label}</label><input id="code-${id}" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" autocapitalize="off" required>`;
 
-/** Fields with the proof that a change asks for. */
-function proof(id: string, isAsked: boolean): Html {
-	const code = isAsked ? codeField(id, "Code of your app, or a recovery code") : "";
+function proofFields(id: string, isAsked: boolean, another: Html | string): Html {
+	const code = isAsked ? html`${codeField(id, "Code of your app, or a recovery code")}${another}` : "";
 	return html`<label for="password-${id}">Password of your account</label><input id="password-${id}" name="current_password" type="password" autocomplete="current-password" required>${code}`;
 }
 
-function confirming(id: string, token: Html): Html {
+function confirmingApp(id: string, token: Html): Html {
 	return html`<form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="confirm"><input type="hidden" name="id" value="${id}">${codeField(id, "First code of the app")}<p><button>Confirm</button></p></form>`;
 }
 
-function removing(id: string, isAsked: boolean, token: Html): Html {
-	return html`<details><summary>Remove</summary><form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="remove"><input type="hidden" name="id" value="${id}">${proof(id, isAsked)}<p><button>Remove the app</button></p></form></details>`;
+function removing({ id, type }: Factor, token: Html, proof: Html): Html {
+	return html`<details><summary>Remove</summary><form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="remove"><input type="hidden" name="id" value="${id}">${proof}<p><button>Remove the ${type === "passkey" ? "passkey" : "app"}</button></p></form></details>`;
 }
 
-function recovery(left: number, token: Html): Html {
-	return html`<h2>Recovery codes</h2><p>Left: ${left}. Each lets you in once without the app; new ones replace them.</p>
-<form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="renew">${proof("renew", true)}<p><button>Make new recovery codes</button></p></form>`;
+function recovery(left: number, token: Html, proof: Html): Html {
+	return html`<h2>Recovery codes</h2><p>Left: ${left}. Each stands in for a code once; new ones replace them.</p>
+<form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="renew">${proof}<p><button>Make new recovery codes</button></p></form>`;
 }
 
 async function change(needs: FactorPageNeeds, visit: Visit): Promise<Moved> {
 	const { actor, form } = visit;
-	const asked = () =>
-		check(AskedAgain, { current_password: form.current_password || undefined, code: form.code || undefined });
+	const typed = { current_password: form.current_password || undefined, code: form.code || undefined };
+	const passkey = () => signedIn(needs, form, holderOf(visit));
+	const asked = () => ({ ...check(AskedAgain, typed), passkey: passkey() });
 	switch (form.action) {
 		case "add": {
 			const { secret, url } = await addFactor(needs, actor, { type: "totp", ...asked() });
@@ -110,10 +127,17 @@ async function change(needs: FactorPageNeeds, visit: Visit): Promise<Moved> {
 		case "confirm": {
 			const { code } = check(ConfirmFactor, { code: form.code });
 			const { recovery_codes } = await confirmFactor(needs, actor, fieldOf(visit, "id"), code);
-			const message = "Confirmed: your login asks for a code now, and your other sessions have ended.";
-			return recovery_codes.length === 0
-				? { to: HOME, message }
-				: once(needs, visit, CODES, recovery_codes.join("\n"), message);
+			return confirmed(needs, visit, recovery_codes, "Confirmed: your login asks for a code now");
+		}
+		case "add-passkey": {
+			const named = check(AddPasskey, { ...typed, name: form.name });
+			await addPasskey(needs, actor, { ...named, passkey: passkey() });
+			return { to: HOME, message: "Now let the browser make the passkey." };
+		}
+		case "confirm-passkey": {
+			const answer = check(CreatedAnswer, parseJson(Buffer.from(fieldOf(visit, ANSWER))));
+			const { recovery_codes } = await confirmPasskey(needs, actor, fieldOf(visit, "id"), answer);
+			return confirmed(needs, visit, recovery_codes, "The passkey signs in from now on");
 		}
 		case "renew": {
 			const { recovery_codes } = await renewRecoveryCodes(needs, actor, asked());
@@ -122,8 +146,13 @@ async function change(needs: FactorPageNeeds, visit: Visit): Promise<Moved> {
 		}
 		default:
 			await removeFactor(needs, actor, fieldOf(visit, "id"), asked());
-			return { to: HOME, message: "The app is removed." };
+			return { to: HOME, message: "It is removed." };
 	}
+}
+
+function confirmed(needs: FactorPageNeeds, visit: Visit, codes: readonly string[], what: string): Moved {
+	const message = `${what}, and your other sessions have ended.`;
+	return codes.length === 0 ? { to: HOME, message } : once(needs, visit, CODES, codes.join("\n"), message);
 }
 
 function once({ system }: FactorPageNeeds, { notes }: Visit, to: Address, text: string, message: string): Moved {

@@ -11,6 +11,7 @@ import { address, addressOf, html, targetOf } from "../html.ts";
 import type { Fields, Moved, Page } from "../page.ts";
 import { bounce } from "./bounce.ts";
 import { refusedPage, type SignInNeeds, signIn, signInPage } from "./sign-in.ts";
+import { answerPasskey, WITH_PASSKEY } from "./sign-in-passkey.ts";
 
 /** The way to another site, with the cookies that the browser comes back with. */
 export interface Away {
@@ -32,6 +33,7 @@ export async function answerSignIn(
 ): Promise<Page | Moved | Away | undefined> {
 	const { request_id, ip, method, target } = request;
 	const visitor = { request_id, ip };
+	if (pathname === WITH_PASSKEY) return answerPasskey(needs, request, method === "POST" ? form : parseQuery(target));
 	if (method === "POST") {
 		if (pathname === RETURN) return end(needs, visitor, request, form);
 		return pathname === "/console/sign-in" ? signIn(needs, visitor, form) : undefined;

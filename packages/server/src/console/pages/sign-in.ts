@@ -3,6 +3,7 @@ import { login, type PasswordLoginNeeds } from "../../accounts/login.ts";
 import { Invited, Login } from "../../accounts/model.ts";
 import type { Visitor } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
+import { passkeyHost } from "../../factors/answers.ts";
 import { check } from "../../http/input.ts";
 import type { Actor } from "../../policy/model.ts";
 import { type LoginNeeds, loginWithDirectory } from "../../sso/login.ts";
@@ -12,9 +13,10 @@ import { command } from "../command.ts";
 import type { Cookies } from "../cookies.ts";
 import { type Address, address, addressOf, type Html, html, targetOf } from "../html.ts";
 import { type Fields, fieldOf, type Moved, type Page } from "../page.ts";
+import type { PasskeyPageNeeds } from "../passkey.ts";
 
 /** Dependencies of signing in. */
-export type SignInNeeds = AccountNeeds & PasswordLoginNeeds & LoginNeeds & { cookies: Cookies };
+export type SignInNeeds = AccountNeeds & PasswordLoginNeeds & LoginNeeds & PasskeyPageNeeds & { cookies: Cookies };
 
 /** Shows every way to sign in. @param target the page to go on to @param asked the account that is asked for a code, too; its password is typed again, as no page keeps it */
 export async function signInPage(
@@ -23,7 +25,7 @@ export async function signInPage(
 	refused?: Pick<AppError, "status" | "message">,
 	asked?: { email: string },
 ): Promise<Page> {
-	const to = isWayIn(target) ? addressOf(undefined) : addressOf(target);
+	const to = goOnTo(target);
 	const problem = refused === undefined ? "" : html`<p class="error" role="alert">${refused.message}</p>`;
 	const providers = await listProviders(needs);
 	const ways = providers.map(({ type, name, display_name }) =>
@@ -38,7 +40,7 @@ export async function signInPage(
 <input type="hidden" name="target" value="${targetOf(to)}">
 <label for="email">E-mail</label>${asked === undefined ? EMAIL_FIELD : html`<input id="email" name="email" type="email" value="${asked.email}" autocomplete="username" required>`}
 <label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required>
-${asked === undefined ? "" : CODE_FIELD}<p><button>Sign in</button></p></form>${ways}
+${asked === undefined ? "" : CODE_FIELD}<p><button>Sign in</button></p></form>${passkeyLink(needs, to)}${ways}
 <p>No account yet? <a href="/console/register">Make your account</a></p>`,
 		commands: [
 			command`svc login`,
@@ -52,8 +54,15 @@ const EMAIL_FIELD = html`<input id="email" name="email" type="email" autocomplet
 const CODE_FIELD = html`<label for="code">Code of your authenticator app, or a recovery code</label><input id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" autocapitalize="off" required autofocus>
 `;
 
-/** Tells whether a page is part of signing in: nobody goes on to it. */
-const isWayIn = (target = "") => /^\/console\/sign-(?:in|out)\b/.test(target);
+/** Finds the page to go on to after signing in: none that is a part of it. */
+export const goOnTo = (target = ""): Address =>
+	addressOf(/^\/console\/sign-(?:in|out)\b/.test(target) ? undefined : target);
+
+/** Leads to the passkeys where they can work. */
+const passkeyLink = ({ address: here }: PasskeyPageNeeds, to: Address): Html | string =>
+	passkeyHost(here()) === undefined
+		? ""
+		: html`<p><a class="button" href="/console/sign-in/passkey?target=${targetOf(to)}">Sign in with a passkey</a></p>`;
 
 function directoryForm(name: string, display_name: string, to: Address): Html {
 	return html`<h2>With ${display_name}</h2><form method="post" action="/console/sign-in" aria-label="With ${display_name}">

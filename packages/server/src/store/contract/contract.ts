@@ -24,6 +24,7 @@ import { leaseWalkContract } from "./lease-walk.ts";
 import { leaseContract } from "./leases.ts";
 import { machineContract } from "./machines.ts";
 import type { OpenedStore, OpenStore } from "./open-store.ts";
+import { passkeyContract } from "./passkeys.ts";
 import { policyContract } from "./policy.ts";
 import { realmContract } from "./realms.ts";
 import { recoveryContract, resetContract } from "./resets.ts";
@@ -62,6 +63,7 @@ const PROMISES = {
 	"lease walk": leaseWalkContract,
 	leases: leaseContract,
 	machines: machineContract,
+	passkeys: passkeyContract,
 	policy: policyContract,
 	realms: realmContract,
 	recovery: recoveryContract,

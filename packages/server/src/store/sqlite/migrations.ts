@@ -19,6 +19,7 @@ import { FACTORS } from "./migrations/0021-factors.ts";
 import { INVITATIONS } from "./migrations/0022-invitations.ts";
 import { AUDIT_DAYS } from "./migrations/0023-audit-days.ts";
 import { LIST_ORDER } from "./migrations/0024-list-order.ts";
+import { PASSKEYS } from "./migrations/0025-passkeys.ts";
 import { LEASE_COUNTS } from "./migrations/0026-lease-counts.ts";
 import { RESTORED_REALMS } from "./migrations/0027-restored-realms.ts";
 
@@ -282,6 +283,7 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	INVITATIONS,
 	AUDIT_DAYS,
 	LIST_ORDER,
+	PASSKEYS,
 	LEASE_COUNTS,
 	RESTORED_REALMS,
 ];

@@ -13,6 +13,7 @@ import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { madeLists } from "./made-lists.ts";
 import { openReader } from "./open.ts";
+import { passkeyHosts } from "./passkey-hosts.ts";
 import { realmLists } from "./realm-lists.ts";
 import { guardReads } from "./row-guard.ts";
 import { secretPages } from "./secret-pages.ts";
@@ -45,6 +46,7 @@ let macs = createRowMacs(row_keys, system.randomBytes);
 guardReads(db, () => macs);
 const questions = {
 	audit: { ...auditLog(db, () => row_keys), ...auditDays(db) },
+	factors: passkeyHosts(db),
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),

@@ -95,6 +95,8 @@ export const factor = sqliteTable(believed("factor"), {
 	id: text().primaryKey(),
 	user_id: text().notNull(),
 	type: text().$type<Factor["type"]>().notNull(),
+	name: text(),
+	rp_id: text(),
 	sealed: blob({ mode: "buffer" }).notNull(),
 	last_step: integer().notNull(),
 	created_at: text().notNull(),

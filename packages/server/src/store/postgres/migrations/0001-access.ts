@@ -53,7 +53,9 @@ CREATE INDEX session_by_end ON session (expires_at);
 CREATE TABLE factor (
   id text COLLATE "C" PRIMARY KEY,
   user_id text COLLATE "C" NOT NULL REFERENCES account (id),
-  type text COLLATE "C" NOT NULL CHECK (type IN ('totp')),
+  type text COLLATE "C" NOT NULL CHECK (type IN ('totp', 'passkey')),
+  name text COLLATE "C",
+  rp_id text COLLATE "C",
   sealed bytea NOT NULL,
   last_step bigint NOT NULL,
   created_at text COLLATE "C" NOT NULL,

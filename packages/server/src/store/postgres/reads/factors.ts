@@ -3,6 +3,8 @@ import type { Factor } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Late, Snapshot } from "../database.ts";
 
+type FactorReads = Late<Implementations<"read">["factors"] & Implementations<"scan">["factors"]>;
+
 /** Lists the second factors of an account, in the order in which they were made. */
 export function factorsOf(db: Snapshot, user_id: string): Promise<Factor[]> {
 	return db.believed("factor", "user_id = $1 ORDER BY created_at, id", [user_id]);
@@ -14,8 +16,12 @@ export async function hasFactor(db: Snapshot, user_id: string): Promise<boolean>
 }
 
 /** Answers questions about second factors. */
-export function factorReads(db: Snapshot): Late<Implementations<"read">["factors"]> {
+export function factorReads(db: Snapshot): FactorReads {
 	return {
+		async passkeyHosts() {
+			const passkeys = await db.believed("factor", "type = 'passkey'", []);
+			return [...new Set(passkeys.map(({ rp_id }) => rp_id ?? ""))].sort();
+		},
 		async isLacking(jti, user_id) {
 			const byPassword = await db.believed("session", "jti = $1 AND provider = ''", [jti]);
 			return byPassword.length > 0 && !(await hasFactor(db, user_id));

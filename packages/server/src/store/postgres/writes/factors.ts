@@ -1,4 +1,6 @@
-import { isConfirmed, mayAdd } from "../../../factors/decide.ts";
+import type { FactorProof } from "../../../accounts/model.ts";
+import type { AuditEvent } from "../../../audit/model.ts";
+import { decideClone, isConfirmed, mayAdd, mayRemove } from "../../../factors/decide.ts";
 import type { RecoveryCodes } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
@@ -15,7 +17,7 @@ export function factorWrites(db: Change): FactorWrites {
 			const { user_id } = session;
 			if (!(await isAccount(db, user_id, password))) return "changed";
 			const used = await useProof(db, user_id, proof);
-			if (used === undefined) return "used";
+			if (used === undefined) return (await endCopy(db, user_id, proof, event)) ? "cloned" : "used";
 			const ended = await openSession(db, session);
 			if (known !== undefined) await noteSource(db, user_id, known);
 			db.append(event, { ...ended, ...used });
@@ -26,6 +28,15 @@ export function factorWrites(db: Change): FactorWrites {
 		confirm: (given, event) => confirm(db, given, event),
 		dropPending: (made_before) => db.remove("factor", "confirmed_at IS NULL AND created_at < $1", [made_before]),
 	};
+}
+
+/** Ends a passkey of which there is a copy. */
+async function endCopy(db: Change, user_id: string, proof: FactorProof, event: AuditEvent): Promise<boolean> {
+	const copied = decideClone(proof, await factorsOf(db, user_id));
+	if (copied === undefined) return false;
+	await db.update("factor", { last_step: copied.step }, "id = $1", [copied.factor_id]);
+	db.append({ ...event, type: "auth.factor.disabled" });
+	return true;
 }
 
 /** Ends all second factors of an account, whatever another program made of them. @returns the number of factors */
@@ -54,6 +65,8 @@ function changes(db: Change): Pick<FactorWrites, "add" | "remove" | "renewCodes"
 		async remove({ id, owner }, event) {
 			const factors = await factorsOf(db, owner.user_id);
 			if (!factors.some((factor) => factor.id === id)) return "unknown";
+			const [codes] = await db.believed("recovery_codes", "user_id = $1", [owner.user_id]);
+			if (!mayRemove(id, factors, codes?.digests, owner.proof)) return "no_codes";
 			const outcome = await prove(db, owner, event);
 			if (outcome !== "done") return outcome;
 			await db.remove("factor", "id = $1", [id]);
@@ -74,12 +87,13 @@ function changes(db: Change): Pick<FactorWrites, "add" | "remove" | "renewCodes"
 
 async function confirm(
 	db: Change,
-	...[{ id, user_id, step, since, keep, codes, known }, event]: Parameters<FactorWrites["confirm"]>
+	...[{ id, user_id, step, since, sealed, keep, codes, known }, event]: Parameters<FactorWrites["confirm"]>
 ): ReturnType<FactorWrites["confirm"]> {
 	const factors = await factorsOf(db, user_id);
 	const factor = factors.find((one) => one.id === id);
 	if (factor === undefined || isConfirmed(factor) || factor.created_at <= since) return "unknown";
-	await db.update("factor", { confirmed_at: event.timestamp, last_step: step }, "id = $1", [id]);
+	const confirmed = { confirmed_at: event.timestamp, last_step: step, ...(sealed && { sealed }) };
+	await db.update("factor", confirmed, "id = $1", [id]);
 	const standing = await db.believed("recovery_codes", "user_id = $1", [user_id]);
 	const hasCodes = standing.length > 0 && factors.some(isConfirmed);
 	if (!hasCodes) await setCodes(db, codes);

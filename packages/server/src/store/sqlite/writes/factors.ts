@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { FactorProof } from "../../../accounts/model.ts";
 import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
-import { decideProof, isConfirmed, mayAdd, splitDigests } from "../../../factors/decide.ts";
+import { decideClone, decideProof, isConfirmed, mayAdd, mayRemove, splitDigests } from "../../../factors/decide.ts";
 import type { Factor, FactorOwner, ProofOutcome, RecoveryCodes } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
@@ -49,7 +49,7 @@ export function factorUse(
 /** Prepares the reads of an account's factors, and the uses of proofs. */
 function rowsOf(db: Database, append: Append) {
 	const ofUser = db.prepare(
-		`SELECT id, last_step, created_at, confirmed_at FROM ${believed("factor")} WHERE user_id = ?`,
+		`SELECT id, type, last_step, created_at, confirmed_at FROM ${believed("factor")} WHERE user_id = ?`,
 	);
 	const codes = db.prepare(`SELECT digests FROM ${believed("recovery_codes")} WHERE user_id = ?`).pluck();
 	const account = db
@@ -61,7 +61,7 @@ function rowsOf(db: Database, append: Append) {
 		"INSERT INTO recovery_codes (user_id, digests, created_at) VALUES (@user_id, @digests, @created_at)",
 	);
 	const keepCodes = db.prepare("UPDATE recovery_codes SET digests = ? WHERE user_id = ?");
-	type Row = Pick<Factor, "id" | "last_step" | "created_at" | "confirmed_at">;
+	type Row = Pick<Factor, "id" | "type" | "last_step" | "created_at" | "confirmed_at">;
 	const factorsOf = (user_id: string) => ofUser.all(user_id) as Row[];
 	/** Uses a proof up. Undefined when it was used meanwhile, or its factor is gone. */
 	function use(user_id: string, proof: FactorProof): { recovery_codes_left?: number } | undefined {
@@ -88,7 +88,7 @@ function rowsOf(db: Database, append: Append) {
 		factorsOf,
 		use,
 		isAccount: (user_id: string, password: string) => account.get(user_id, password) !== undefined,
-		hasCodes: (user_id: string) => codes.get(user_id) !== undefined,
+		codesOf: (user_id: string) => codes.get(user_id) as Buffer | undefined,
 		endCodes: (user_id: string) => endCodes.run(user_id),
 		// A row that another program altered would stay without a MAC, whatever changes in it.
 		setCodes(row: RecoveryCodes) {
@@ -107,10 +107,19 @@ type Rows = ReturnType<typeof rowsOf>;
 function signingIn(db: Database, append: Append, rows: Rows): Writes["signIn"] {
 	const open = sessionOpening(db);
 	const sources = knownSourceWrites(db);
+	const end = db.prepare("UPDATE factor SET last_step = ? WHERE id = ?");
+	/** Ends a passkey of which there is a copy. */
+	function endCopy(user_id: string, proof: FactorProof, event: AuditEvent): boolean {
+		const copied = decideClone(proof, rows.factorsOf(user_id));
+		if (copied === undefined) return false;
+		end.run(copied.step, copied.factor_id);
+		append({ ...event, type: "auth.factor.disabled" });
+		return true;
+	}
 	return ({ session, password, known, proof }, event) => {
 		if (!rows.isAccount(session.user_id, password)) return "changed";
 		const used = rows.use(session.user_id, proof);
-		if (used === undefined) return "used";
+		if (used === undefined) return endCopy(session.user_id, proof, event) ? "cloned" : "used";
 		const ended = open(session);
 		if (known !== undefined) sources.note(session.user_id, known);
 		append(event, { ...ended, ...used });
@@ -123,8 +132,8 @@ function signingIn(db: Database, append: Append, rows: Rows): Writes["signIn"] {
 function changes(db: Database, append: Append, rows: Rows): Pick<Writes, "add" | "remove" | "renewCodes"> {
 	const endPending = db.prepare("DELETE FROM factor WHERE user_id = ? AND confirmed_at IS NULL");
 	const insert = db.prepare(
-		"INSERT INTO factor (id, user_id, type, sealed, last_step, created_at, confirmed_at) " +
-			"VALUES (@id, @user_id, @type, @sealed, @last_step, @created_at, @confirmed_at)",
+		"INSERT INTO factor (id, user_id, type, name, rp_id, sealed, last_step, created_at, confirmed_at) " +
+			"VALUES (@id, @user_id, @type, @name, @rp_id, @sealed, @last_step, @created_at, @confirmed_at)",
 	);
 	const remove = db.prepare("DELETE FROM factor WHERE id = ?");
 	return {
@@ -140,6 +149,7 @@ function changes(db: Database, append: Append, rows: Rows): Pick<Writes, "add" |
 		remove({ id, owner }, event) {
 			const factors = rows.factorsOf(owner.user_id);
 			if (!factors.some((factor) => factor.id === id)) return "unknown";
+			if (!mayRemove(id, factors, rows.codesOf(owner.user_id), owner.proof)) return "no_codes";
 			const outcome = rows.check(owner, event);
 			if (outcome !== "done") return outcome;
 			remove.run(id);
@@ -158,15 +168,17 @@ function changes(db: Database, append: Append, rows: Rows): Pick<Writes, "add" |
 }
 
 function confirmation(db: Database, append: Append, rows: Rows): Writes["confirm"] {
-	const confirm = db.prepare("UPDATE factor SET confirmed_at = ?, last_step = ? WHERE id = ?");
+	const confirm = db.prepare(
+		"UPDATE factor SET confirmed_at = ?, last_step = ?, sealed = coalesce(?, sealed) WHERE id = ?",
+	);
 	const endSessions = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
 	const sources = knownSourceWrites(db);
-	return ({ id, user_id, step, since, keep, codes, known }, event) => {
+	return ({ id, user_id, step, since, sealed, keep, codes, known }, event) => {
 		const factors = rows.factorsOf(user_id);
 		const factor = factors.find((one) => one.id === id);
 		if (factor === undefined || isConfirmed(factor) || factor.created_at <= since) return "unknown";
-		confirm.run(event.timestamp, step, id);
-		const hasCodes = rows.hasCodes(user_id) && factors.some(isConfirmed);
+		confirm.run(event.timestamp, step, sealed ?? null, id);
+		const hasCodes = rows.codesOf(user_id) !== undefined && factors.some(isConfirmed);
 		if (!hasCodes) rows.setCodes(codes);
 		sources.forget(user_id);
 		if (known !== undefined) sources.note(user_id, known);
