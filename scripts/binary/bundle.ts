@@ -12,7 +12,8 @@ const ADDON_LOADER = join(ROOT, "packages/svc/src/addon.ts");
 const SCRIPT_LOADER = join(ROOT, "packages/svc/src/script.ts");
 
 /** Modules that are separate scripts wherever `await import()` names them, so that a run reads and compiles only its needs. They share no object with importers. */
-const SCRIPT = /^(packages\/svc\/src\/(server|client)|plugins\/\w+\/main)\.ts$/;
+const SCRIPT =
+	/^(packages\/svc\/src\/(server|client)|packages\/server\/src\/factors\/webauthn|plugins\/\w+\/main)\.ts$/;
 const THREAD = /-thread\.ts$/;
 
 /** `startThread(new URL("./x-thread.ts", import.meta.url)`, `readAsset(new URL(import.meta.resolve("a-package/x.css"))`. */

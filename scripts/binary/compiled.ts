@@ -31,6 +31,8 @@ export async function compileScripts({ assets, scripts }: Bundle, folder: string
 		const args = [...REHEARSAL, assets[name] ?? "", name, output];
 		const env = { BINARY_ASSETS: list };
 		if (name.endsWith("/server.ts")) await rehearseServer(args, env, folder);
+		// A part of the server, which does nothing by itself.
+		else if (name.startsWith("packages/server/")) compileOnly(assets[name] ?? "", name, output);
 		else if (name.startsWith("plugins/"))
 			runTool(process.execPath, [...ENGINE_FLAGS, ...args], { env: { ...env, ...ENGINE_SETTINGS } });
 		else runTool(process.execPath, [...args, "--help"], { env });
@@ -48,11 +50,14 @@ export function compileRepeatably({ assets, scripts }: Bundle, folder: string): 
 	return Object.fromEntries(
 		scripts.map((name) => {
 			const output = join(folder, `${name.replaceAll("/", "-")}${COMPILED}`);
-			const flags = name.startsWith("plugins/") ? ENGINE_FLAGS : [];
-			runTool(process.execPath, ["--hash-seed=42", ...flags, COMPILE_ONLY, assets[name] ?? "", name, output]);
+			compileOnly(assets[name] ?? "", name, output, name.startsWith("plugins/") ? ENGINE_FLAGS : []);
 			return [name + COMPILED, output];
 		}),
 	);
+}
+
+function compileOnly(script: string, name: string, output: string, flags: readonly string[] = []): void {
+	runTool(process.execPath, ["--hash-seed=42", ...flags, COMPILE_ONLY, script, name, output]);
 }
 
 async function rehearseServer(args: string[], assets: Readonly<Record<string, string>>, folder: string): Promise<void> {
