@@ -15,6 +15,7 @@ import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { madeLists } from "./made-lists.ts";
 import { migrate } from "./migrate.ts";
+import { passkeyHosts } from "./passkey-hosts.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
 import { factorReads } from "./reads/factors.ts";
@@ -46,7 +47,7 @@ const QUESTIONS: Record<string, object> = {
 	audit: { ...auditLog(db), ...auditDays(db) },
 	backups: restoreReads(db),
 	engines: engineReads(reader),
-	factors: factorReads(reader),
+	factors: { ...factorReads(reader), ...passkeyHosts(db) },
 	invitations: invitationReads(reader),
 	keys: keyReads(reader),
 	leases: { ...leaseReads(reader), ...leaseLists(db) },
