@@ -79,12 +79,13 @@ export async function prepareScene({ strength, events }: SceneOptions): Promise<
 			for (let at = lane; at < events; at += 16) await client.get(small, { token: attacker.token });
 		});
 		await Promise.all(reading);
+		const { cookie } = await enter(server, mallory);
 		await server.stop();
 		await cp(server.data, join(folder, "data"), { recursive: true });
 		const known = {
 			token: attacker.token,
 			session: mallory.token,
-			...(await enter(server, mallory)),
+			cookie,
 			slug: large.slug,
 			key: "SMALL",
 			admin: admin.token,

@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto";
-import type { Asked } from "./owner.ts";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import { ALGORITHMS, type CreatedAnswer, passkeyHost } from "./answers.ts";
 import { isConfirmed } from "./decide.ts";
 import { addPending, confirmPending, type FactorNeeds, findPending } from "./factors.ts";
 import type { Factor } from "./model.ts";
+import type { Asked } from "./owner.ts";
 import { checkedCode, loadWebauthn, openFactor, openPasskey, sealPasskey } from "./use.ts";
 
 /** Bytes of the secret from which the challenges of a new passkey are made. */

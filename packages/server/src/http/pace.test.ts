@@ -56,15 +56,15 @@ test("a long list is worked on in many turns, and its results keep their order",
 
 test("a generator ends when its reader does, and when the client of its request has gone", async () => {
 	let ended = 0;
-	async function* endless() {
+	async function* many() {
 		try {
-			for (;;) yield "item";
+			for (let count = 0; count < 100_000; count++) yield "item";
 		} finally {
 			ended++;
 		}
 	}
 	const pace = new Pace();
-	for await (const _ of pace.each(endless())) break;
+	for await (const _ of pace.each(many())) break;
 	assert.equal(ended, 1);
 	const listeners = new Set<() => void>();
 	const onOver = (listener: () => void) => {
@@ -72,7 +72,7 @@ test("a generator ends when its reader does, and when the client of its request 
 		return () => void listeners.delete(listener);
 	};
 	const slot = { release: () => undefined, reacquire: async () => undefined, onOver };
-	const reading = withSlot(slot, () => all(pace.each(endless())), undefined);
+	const reading = withSlot(slot, () => all(pace.each(many())), undefined);
 	setImmediate(() => {
 		for (const listener of listeners) listener();
 	});

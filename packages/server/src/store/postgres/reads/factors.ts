@@ -20,7 +20,7 @@ export function factorReads(db: Snapshot): FactorReads {
 	return {
 		async passkeyHosts() {
 			const passkeys = await db.believed("factor", "type = 'passkey'", []);
-			return [...new Set(passkeys.map(({ rp_id }) => rp_id ?? ""))].sort();
+			return [...new Set(passkeys.map(({ rp_id }) => rp_id ?? ""))].toSorted();
 		},
 		async isLacking(jti, user_id) {
 			const byPassword = await db.believed("session", "jti = $1 AND provider = ''", [jti]);
