@@ -19,8 +19,8 @@ export async function hasFactor(db: Snapshot, user_id: string): Promise<boolean>
 export function factorReads(db: Snapshot): FactorReads {
 	return {
 		async passkeyHosts() {
-			const passkeys = await db.believed("factor", "type = 'passkey'", []);
-			return [...new Set(passkeys.map(({ rp_id }) => rp_id ?? ""))].toSorted();
+			const passkeys = await db.believed("factor", "type = 'passkey' ORDER BY rp_id", []);
+			return [...new Set(passkeys.map(({ rp_id }) => rp_id ?? ""))];
 		},
 		async isLacking(jti, user_id) {
 			const byPassword = await db.believed("session", "jti = $1 AND provider = ''", [jti]);
