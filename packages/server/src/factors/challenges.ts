@@ -75,8 +75,9 @@ export function createChallenges({ now, randomBytes }: Pick<System, "now" | "ran
 			let accepted: string | undefined;
 			return {
 				isChallenge(challenge) {
-					if (isFor(challenge, holder)) accepted = challenge;
-					return accepted === challenge;
+					if (!isFor(challenge, holder)) return false;
+					accepted = challenge;
+					return true;
 				},
 				useUp: () => accepted !== undefined && useUp(accepted),
 			};

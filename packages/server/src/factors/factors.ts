@@ -204,7 +204,8 @@ async function refuseProof(
 		throw new AppError("conflict", "the account was changed meanwhile: try again with its present password and a code");
 }
 
-function notPending(): AppError {
+/** Makes the answer to a confirmation of what the session did not begin, or began too long ago. */
+export function notPending(): AppError {
 	return new AppError("not_found", "no second factor waits to be confirmed here: begin again with `svc factor add`");
 }
 

@@ -8,7 +8,7 @@ import { type Port, read, scan, write } from "../operation.ts";
 export type SecondFactor = "off" | "admins" | "all";
 
 /** Confirmed second factors of one account. Each one is a further chance for a guess. */
-export const MAX_FACTORS = 3;
+export const MAX_FACTORS = 10;
 
 /** Recovery codes of one account. Design: §16 */
 export const RECOVERY_CODES = 10;

@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import { ALGORITHMS, type CreatedAnswer, passkeyHost } from "./answers.ts";
 import { isConfirmed } from "./decide.ts";
-import { addPending, confirmPending, type FactorNeeds, findPending } from "./factors.ts";
+import { addPending, confirmPending, type FactorNeeds, findPending, notPending } from "./factors.ts";
 import type { Factor } from "./model.ts";
 import type { Asked } from "./owner.ts";
 import { checkedCode, loadWebauthn, openFactor, openPasskey, sealPasskey } from "./use.ts";
@@ -35,21 +35,24 @@ export async function addPasskey(
 	const rp_id = passkeyHost(needs.address());
 	if (rp_id === undefined)
 		throw new AppError("unsupported_operation", "this server is reached at an IP address: passkeys need a host name");
-	return addPending(needs, actor, asked, { type: "passkey", name, rp_id }, needs.system.randomBytes(SECRET_BYTES));
+	const secret = Buffer.concat([needs.system.randomBytes(SECRET_BYTES), Buffer.from(actor.jti ?? "")]);
+	return addPending(needs, actor, asked, { type: "passkey", name, rp_id }, secret);
 }
 
-/** Makes the options with which the caller's browser makes a passkey. The challenge is good in this session only. @param factors of the account */
+/** Makes the options with which the caller's browser makes a passkey; undefined in a session that did not begin it. @param factors of the account */
 export async function creationOptions(
 	needs: Pick<FactorNeeds, "keyring">,
 	{ user_id, email, name, jti = "" }: Actor,
 	pending: Factor,
 	factors: readonly Factor[],
-): Promise<CreationOptions> {
+): Promise<CreationOptions | undefined> {
+	const challenge = challengeFor(await openFactor(needs, pending), jti);
+	if (challenge === undefined) return undefined;
 	const others = factors.filter((one) => one.type === "passkey" && isConfirmed(one));
 	const opened = await Promise.all(others.map((one) => openPasskey(needs, one)));
 	const user = { id: Buffer.from(user_id).toString("base64url"), name: email, displayName: name === "" ? email : name };
 	return {
-		challenge: challengeFor(await openFactor(needs, pending), jti),
+		challenge,
 		rp: { id: pending.rp_id, name: "svc" },
 		user,
 		pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: "public-key", alg })),
@@ -63,7 +66,7 @@ export async function creationOptions(
 /**
  * Confirms a passkey with what the browser answered: from then on it signs in alone, and a login with the password asks for a code.
  * @returns recovery codes, shown once; none for an account that has some
- * @throws AppError unsupported_operation, not_found, wrong_code, rate_limited
+ * @throws AppError unsupported_operation, not_found (also in a session that did not begin it), wrong_code, rate_limited
  * Design: §16
  */
 export async function confirmPasskey(
@@ -74,6 +77,7 @@ export async function confirmPasskey(
 ): Promise<{ recovery_codes: string[] }> {
 	const factor = await findPending(needs, actor, id, "passkey");
 	const expected = challengeFor(await openFactor(needs, factor), actor.jti ?? "");
+	if (expected === undefined) throw notPending();
 	const { origin } = new URL(needs.address());
 	const isChallenge = (challenge: string) => challenge === expected;
 	const made = await checkedCode(needs, actor, undefined, async () => {
@@ -84,6 +88,8 @@ export async function confirmPasskey(
 	return confirmPending(needs, actor, factor, { step: made.count, sealed });
 }
 
-function challengeFor(secret: Buffer, jti: string): string {
-	return createHmac("sha256", secret).update(`new passkey\0${jti}`).digest("base64url");
+/** Makes the challenge of a new passkey from its secret, which names the session that proved the password; undefined in any other. */
+function challengeFor(secret: Buffer, jti: string): string | undefined {
+	if (!secret.subarray(SECRET_BYTES).equals(Buffer.from(jti))) return undefined;
+	return createHmac("sha256", secret).update("new passkey").digest("base64url");
 }

@@ -184,7 +184,10 @@ export function sealPasskey(
 
 /** Opens a confirmed passkey. @throws AppError internal_error when its row was altered */
 export async function openPasskey(needs: Pick<FactorUseNeeds, "keyring">, row: Factor): Promise<Passkey> {
-	const box = JSON.parse((await openFactor(needs, row)).toString()) as Record<keyof Passkey, string>;
+	const opened = (await openFactor(needs, row)).toString();
+	// The box of before its confirmation opens, too, and holds no passkey.
+	if (!opened.startsWith('{"credential_id"')) throw cannotOpen();
+	const box = JSON.parse(opened) as Record<keyof Passkey, string>;
 	return { credential_id: box.credential_id, public_key: Buffer.from(box.public_key, "base64url") };
 }
 
@@ -205,7 +208,11 @@ export async function openFactor(
 	const key = await keyring.recordFor("", row.sealed);
 	const bytes = key && openRecord(key, contextOf(row), row.sealed);
 	if (bytes !== undefined) return bytes;
-	throw new AppError(
+	throw cannotOpen();
+}
+
+function cannotOpen(): AppError {
+	return new AppError(
 		"internal_error",
 		"a second factor's record cannot be opened: the database was altered or damaged; `svc doctor --deep` names all that do not open; restore a backup",
 	);

@@ -24,7 +24,7 @@ const HINTS: Record<RowLimit, string> = {
 		"give the machine's trusts a shorter life of tokens, or each workflow a machine of its own",
 	trusts_per_machine: "remove the trusts that no workflow uses with `svc machine trust remove`",
 	used_jwts_per_realm: "let workflows ask for fewer tokens: a realm remembers each JWT that was used until it expires",
-	factors_per_account: "remove the authenticator apps that are no longer used with `svc factor remove`",
+	factors_per_account: "remove the authenticator apps and passkeys that are no longer used with `svc factor remove`",
 	invitations_per_account: "end the invitations that nobody will use with `svc invitation delete`",
 	invitations_per_realm: "end the invitations that nobody will use with `svc invitation delete`",
 	identities_per_account: "unlink the identities that are no longer used with `svc account unlink`",

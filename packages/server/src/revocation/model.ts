@@ -78,7 +78,7 @@ export const revocationOperations = {
 	 * each realm in which something that the user made ends has the event, too. Of what may be many, it ends a part: the answer and the event then say
 	 * `more`, and the caller asks again, so that others' changes get their turn.
 	 */
-	revoke: write<(input: Revocation, event: AuditEvent) => Revoked>(),
+	revoke: write<(input: Revocation, event: AuditEvent) => Revoked>({ events: 0 }),
 };
 
 /** The store's part for revocations. */

@@ -89,9 +89,11 @@ export async function revokeAccess(
 	const since = sinceOf(now);
 	const [links_since, made_since] = [keep_links ? undefined : since, with_made ? since : undefined];
 	const what = { user_id, realm_id: realm?.id, keep, links_since, made_since, now_ms: needs.clock.now() };
-	const revoked = await revokeInParts(needs.store.revocations, what, event);
-	needs.reaper.wake();
-	return revoked;
+	try {
+		return await revokeInParts(needs.store.revocations, what, event);
+	} finally {
+		needs.reaper.wake();
+	}
 }
 
 /** Revokes part after part. @returns the counts of all */

@@ -167,10 +167,16 @@ async function noteSource(
 	const jti = idOf(jwt);
 	if (trust.single_use) return { jti, first_ip: undefined };
 	// Of another realm, nobody learns an address.
-	const first_ip = sightings.see(markOf(jwt, `${found.realm?.id}\0${trust.issuer ?? trust.trust_domain}`), visitor.ip);
+	const mark = markOf(jwt, `${found.realm?.id}\0${trust.issuer ?? trust.trust_domain}`);
+	const first_ip = sightings.see(mark, visitor.ip);
+	if (first_ip === undefined) return { jti, first_ip };
 	const facts = { trust_id: trust.id, trust: trust.name, jti, first_ip };
-	if (first_ip !== undefined)
+	try {
 		await store.audit.append(eventOf(visitor, system.now(), "machine.jwt.second_source", found, facts));
+	} catch (error) {
+		sightings.forget(mark, visitor.ip);
+		throw error;
+	}
 	return { jti, first_ip };
 }
 

@@ -16,6 +16,8 @@ export interface Sightings {
 	 * @returns the address from which it came first, when it comes from this source for the first time and came from another one before
 	 */
 	see(mark: Buffer, ip: string): string | undefined;
+	/** Forgets the source of an address, so that it is told of again. */
+	forget(mark: Buffer, ip: string): void;
 }
 
 /** Makes the memory of sources. */
@@ -35,5 +37,6 @@ export function createSightings(): Sightings {
 			sources.add(source);
 			return first_ip;
 		},
+		forget: (mark, ip) => void seen.get(mark.toString("base64url"))?.sources.delete(sourceGroup(ip)),
 	};
 }

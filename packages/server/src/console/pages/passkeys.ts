@@ -33,16 +33,16 @@ export function addingPasskey({ address }: FactorPageNeeds, token: Html, proof: 
 <form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="add-passkey"><label for="name">Name of the passkey, such as that of the device</label><input id="name" name="name" type="text" maxlength="100" autocomplete="off" required>${proof}<p><button>Go on</button></p></form>`;
 }
 
-/** The form with which the browser makes a passkey that was begun; a text when it was begun too long ago, or at another host. */
+/** The form with which the browser makes a passkey that was begun; a text when it was begun too long ago, in another session, or at another host. */
 export async function makingPasskey(
 	needs: FactorPageNeeds,
 	{ actor, token }: Visit,
 	begun: Factor,
 	factors: readonly Factor[],
 ): Promise<Html> {
-	if (!isPending(begun, needs.system.now()) || begun.rp_id !== passkeyHost(needs.address()))
-		return html`<p class="quiet">Begin again below.</p>`;
-	const options = await creationOptions(needs, actor, begun, factors);
+	const isOpen = isPending(begun, needs.system.now()) && begun.rp_id === passkeyHost(needs.address());
+	const options = isOpen ? await creationOptions(needs, actor, begun, factors) : undefined;
+	if (options === undefined) return html`<p class="quiet">Begin again below.</p>`;
 	return html`<form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="confirm-passkey"><input type="hidden" name="id" value="${begun.id}">${passkeyButton("create", options, "Make the passkey now")}</form>`;
 }
 

@@ -20,7 +20,9 @@ export async function answerPasskey(
 	{ method, headers, request_id, ip }: PageRequest,
 	fields: Fields,
 ): Promise<Page | Moved> {
-	const browser = needs.cookies.readPasskey(headers.cookie);
+	const given = needs.cookies.readPasskey(headers.cookie);
+	// Nothing but a name that this page gave: a session is a holder of challenges, too.
+	const browser = given !== undefined && BROWSER.test(given) ? given : undefined;
 	if (method !== "POST") return passkeyPage(needs, browser, fields.target);
 	try {
 		return await signIn(needs, { request_id, ip }, browser ?? "", fields);
@@ -48,8 +50,7 @@ function passkeyPage(
 	const title = "Sign in with a passkey";
 	if (passkeyHost(needs.address()) === undefined)
 		return { title, status: 400, body: html`<p>${NO_HOST}</p>${another}` };
-	const isOurs = known !== undefined && BROWSER.test(known);
-	const browser = isOurs ? known : needs.system.randomBytes(BROWSER_BYTES).toString("base64url");
+	const browser = known ?? needs.system.randomBytes(BROWSER_BYTES).toString("base64url");
 	const button = passkeyButton("get", requestOptions(needs, browser), "Use a passkey");
 	return {
 		title,

@@ -42,6 +42,7 @@ export async function passkeyContract(openStore: OpenStore): Promise<void> {
 		const { name, rp_id, sealed, last_step, confirmed_at } = await factorOf(account, id);
 		assert.deepEqual([name, rp_id, sealed, last_step], ["laptop", "svc.example.com", SEALED, 7]);
 		assert.notEqual(confirmed_at, null);
+		await addTo(await addAccount(store), "totp", 100);
 		assert.deepEqual(await factors.passkeyHosts(), ["svc.example.com"]);
 	});
 

@@ -5,6 +5,6 @@ import { createStatements } from "./statements.ts";
 /** Question about the hosts of all passkeys, for the reader thread: it reads every factor. */
 export function passkeyHosts(db: Database) {
 	const prepare = createStatements(db);
-	const hosts = `SELECT DISTINCT rp_id FROM ${believed("factor")} WHERE type = 'passkey' ORDER BY rp_id`;
+	const hosts = `SELECT DISTINCT rp_id FROM ${believed("factor")} WHERE +type = 'passkey' ORDER BY rp_id`;
 	return { passkeyHosts: () => prepare(hosts).pluck().all() as string[] };
 }

@@ -4,6 +4,7 @@ import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { hadAccounts } from "../reads/accounts.ts";
 import { hasFactor } from "../reads/factors.ts";
+import { prove } from "./factor-proofs.ts";
 import { endInvitations, giveRoles, usableInvitations, useInvitations } from "./invitations.ts";
 import { noteSource, openSession } from "./sessions.ts";
 
@@ -13,9 +14,10 @@ type AccountWrites = Late<Implementations<"write">["accounts"]>;
 export function accountWrites(db: Change): AccountWrites {
 	return {
 		register: (given, event) => register(db, given, event),
-		async setPassword({ user_id, from, password, keep, known }, event) {
-			const isUnchanged = "id = $1 AND password = $2 AND disabled_at IS NULL";
-			if ((await db.update("account", { password }, isUnchanged, [user_id, from])) === 0) return "changed";
+		async setPassword({ user_id, from, password, keep, known, factor }, event) {
+			const outcome = await prove(db, { user_id, password: from, proof: factor }, event);
+			if (outcome !== "done") return outcome;
+			await db.update("account", { password }, "id = $1", [user_id]);
 			await db.remove("known_source", "user_id = $1", [user_id]);
 			await db.remove("reset_code", "user_id = $1", [user_id]);
 			if (known !== undefined) await noteSource(db, user_id, known);

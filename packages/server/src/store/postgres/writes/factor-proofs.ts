@@ -1,6 +1,6 @@
 import type { FactorProof } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
-import { decideProof, splitDigests } from "../../../factors/decide.ts";
+import { decideClone, decideProof, splitDigests } from "../../../factors/decide.ts";
 import type { FactorOwner, ProofOutcome } from "../../../factors/model.ts";
 import type { Change } from "../database.ts";
 import { factorsOf, hasFactor } from "../reads/factors.ts";
@@ -28,6 +28,15 @@ export async function useProof(
 	return {};
 }
 
+/** Ends a passkey of which there is a copy. */
+export async function endCopy(db: Change, user_id: string, proof: FactorProof, event: AuditEvent): Promise<boolean> {
+	const copied = decideClone(proof, await factorsOf(db, user_id));
+	if (copied === undefined) return false;
+	await db.update("factor", { last_step: copied.step }, "id = $1", [copied.factor_id]);
+	db.append({ ...event, type: "auth.factor.disabled" });
+	return true;
+}
+
 /**
  * Uses up the code of a change beside the password: `changed` when a factor stands and there is none. The change must follow. The use of a recovery code
  * is an event of its own.
@@ -40,8 +49,11 @@ export async function useForChange(
 ): Promise<ProofOutcome> {
 	if (proof === undefined) return (await hasFactor(db, user_id)) ? "changed" : "done";
 	const used = await useProof(db, user_id, proof);
-	if (used === undefined) return "used";
 	const { request_id, ip } = event.data;
+	if (used === undefined) {
+		await endCopy(db, user_id, proof, { ...event, data: { request_id, ip } });
+		return "used";
+	}
 	if (used.recovery_codes_left !== undefined)
 		db.append({ ...event, type: "auth.recovery_code.used", data: { request_id, ip } }, used);
 	return "done";

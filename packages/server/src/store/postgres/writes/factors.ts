@@ -1,11 +1,9 @@
-import type { FactorProof } from "../../../accounts/model.ts";
-import type { AuditEvent } from "../../../audit/model.ts";
-import { decideClone, isConfirmed, mayAdd, mayRemove } from "../../../factors/decide.ts";
+import { isConfirmed, mayAdd, mayRemove } from "../../../factors/decide.ts";
 import type { RecoveryCodes } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { factorsOf } from "../reads/factors.ts";
-import { isAccount, prove, useProof } from "./factor-proofs.ts";
+import { endCopy, isAccount, prove, useProof } from "./factor-proofs.ts";
 import { noteSource, openSession } from "./sessions.ts";
 
 type FactorWrites = Late<Implementations<"write">["factors"]>;
@@ -28,15 +26,6 @@ export function factorWrites(db: Change): FactorWrites {
 		confirm: (given, event) => confirm(db, given, event),
 		dropPending: (made_before) => db.remove("factor", "confirmed_at IS NULL AND created_at < $1", [made_before]),
 	};
-}
-
-/** Ends a passkey of which there is a copy. */
-async function endCopy(db: Change, user_id: string, proof: FactorProof, event: AuditEvent): Promise<boolean> {
-	const copied = decideClone(proof, await factorsOf(db, user_id));
-	if (copied === undefined) return false;
-	await db.update("factor", { last_step: copied.step }, "id = $1", [copied.factor_id]);
-	db.append({ ...event, type: "auth.factor.disabled" });
-	return true;
 }
 
 /** Ends all second factors of an account, whatever another program made of them. @returns the number of factors */

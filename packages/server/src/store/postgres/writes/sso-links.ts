@@ -39,6 +39,9 @@ export function linkWrites(db: Change): LinkWrites {
 				providers.map(({ name }) => name),
 			);
 			if (decision.outcome !== "done") return decision.outcome;
+			const { password, factor } = input.proof;
+			const outcome = password === null ? "done" : await useForChange(db, user_id, factor, event);
+			if (outcome !== "done") return outcome === "used" ? "used" : "unproven";
 			await db.remove("sso_identity", "id = $1 AND user_id = $2", [id, user_id]);
 			if (!decision.isVouched) await db.update("sso_identity", { is_vouched: false }, "user_id = $1", [user_id]);
 			db.append(event, { provider: decision.provider });

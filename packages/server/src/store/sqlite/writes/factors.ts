@@ -55,17 +55,45 @@ function rowsOf(db: Database, append: Append) {
 	const account = db
 		.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND password = ? AND disabled_at IS NULL`)
 		.pluck();
-	const step = db.prepare("UPDATE factor SET last_step = ? WHERE id = ?");
 	const endCodes = db.prepare(DELETE_CODES);
 	const setCodes = db.prepare(
 		"INSERT INTO recovery_codes (user_id, digests, created_at) VALUES (@user_id, @digests, @created_at)",
 	);
-	const keepCodes = db.prepare("UPDATE recovery_codes SET digests = ? WHERE user_id = ?");
-	type Row = Pick<Factor, "id" | "type" | "last_step" | "created_at" | "confirmed_at">;
 	const factorsOf = (user_id: string) => ofUser.all(user_id) as Row[];
+	const codesOf = (user_id: string) => codes.get(user_id) as Buffer | undefined;
+	const uses = usesOf(db, append, { factorsOf, codesOf });
+	return {
+		factorsOf,
+		codesOf,
+		...uses,
+		isAccount: (user_id: string, password: string) => account.get(user_id, password) !== undefined,
+		endCodes: (user_id: string) => endCodes.run(user_id),
+		// A row that another program altered would stay without a MAC, whatever changes in it.
+		setCodes(row: RecoveryCodes) {
+			endCodes.run(row.user_id);
+			setCodes.run(row);
+		},
+		/** Checks the proof of a change and uses it up; the change must follow. */
+		check: ({ user_id, password, proof }: FactorOwner, event: AuditEvent): ProofOutcome =>
+			account.get(user_id, password) === undefined ? "changed" : uses.useFor(user_id, proof, event),
+	};
+}
+
+type Row = Pick<Factor, "id" | "type" | "last_step" | "created_at" | "confirmed_at">;
+
+/** Reads of an account's factors. */
+interface Reads {
+	factorsOf(user_id: string): Row[];
+	codesOf(user_id: string): Buffer | undefined;
+}
+
+/** Prepares the uses of proofs. */
+function usesOf(db: Database, append: Append, { factorsOf, codesOf }: Reads) {
+	const step = db.prepare("UPDATE factor SET last_step = ? WHERE id = ?");
+	const keepCodes = db.prepare("UPDATE recovery_codes SET digests = ? WHERE user_id = ?");
 	/** Uses a proof up. Undefined when it was used meanwhile, or its factor is gone. */
 	function use(user_id: string, proof: FactorProof): { recovery_codes_left?: number } | undefined {
-		const used = decideProof(proof, factorsOf(user_id), codes.get(user_id) as Buffer | undefined);
+		const used = decideProof(proof, factorsOf(user_id), codesOf(user_id));
 		if (used === undefined) return undefined;
 		if ("digests" in used) {
 			keepCodes.run(used.digests, user_id);
@@ -74,32 +102,28 @@ function rowsOf(db: Database, append: Append) {
 		step.run(used.step, used.factor_id);
 		return {};
 	}
+	/** Ends a passkey of which there is a copy. */
+	function endCopy(user_id: string, proof: FactorProof, event: AuditEvent): boolean {
+		const copied = decideClone(proof, factorsOf(user_id));
+		if (copied === undefined) return false;
+		step.run(copied.step, copied.factor_id);
+		append({ ...event, type: "auth.factor.disabled" });
+		return true;
+	}
 	/** Uses up the proof of a change, which must follow. The use of a recovery code is an event of its own. */
 	function useFor(user_id: string, proof: FactorProof | undefined, event: AuditEvent): ProofOutcome {
 		if (proof === undefined) return factorsOf(user_id).some(isConfirmed) ? "changed" : "done";
 		const used = use(user_id, proof);
-		if (used === undefined) return "used";
 		const { request_id, ip } = event.data;
+		if (used === undefined) {
+			endCopy(user_id, proof, { ...event, data: { request_id, ip } });
+			return "used";
+		}
 		if (used.recovery_codes_left !== undefined)
 			append({ ...event, type: "auth.recovery_code.used", data: { request_id, ip } }, used);
 		return "done";
 	}
-	return {
-		factorsOf,
-		use,
-		isAccount: (user_id: string, password: string) => account.get(user_id, password) !== undefined,
-		codesOf: (user_id: string) => codes.get(user_id) as Buffer | undefined,
-		endCodes: (user_id: string) => endCodes.run(user_id),
-		// A row that another program altered would stay without a MAC, whatever changes in it.
-		setCodes(row: RecoveryCodes) {
-			endCodes.run(row.user_id);
-			setCodes.run(row);
-		},
-		useFor,
-		/** Checks the proof of a change and uses it up; the change must follow. */
-		check: ({ user_id, password, proof }: FactorOwner, event: AuditEvent): ProofOutcome =>
-			account.get(user_id, password) === undefined ? "changed" : useFor(user_id, proof, event),
-	};
+	return { use, endCopy, useFor };
 }
 
 type Rows = ReturnType<typeof rowsOf>;
@@ -107,19 +131,10 @@ type Rows = ReturnType<typeof rowsOf>;
 function signingIn(db: Database, append: Append, rows: Rows): Writes["signIn"] {
 	const open = sessionOpening(db);
 	const sources = knownSourceWrites(db);
-	const end = db.prepare("UPDATE factor SET last_step = ? WHERE id = ?");
-	/** Ends a passkey of which there is a copy. */
-	function endCopy(user_id: string, proof: FactorProof, event: AuditEvent): boolean {
-		const copied = decideClone(proof, rows.factorsOf(user_id));
-		if (copied === undefined) return false;
-		end.run(copied.step, copied.factor_id);
-		append({ ...event, type: "auth.factor.disabled" });
-		return true;
-	}
 	return ({ session, password, known, proof }, event) => {
 		if (!rows.isAccount(session.user_id, password)) return "changed";
 		const used = rows.use(session.user_id, proof);
-		if (used === undefined) return endCopy(session.user_id, proof, event) ? "cloned" : "used";
+		if (used === undefined) return rows.endCopy(session.user_id, proof, event) ? "cloned" : "used";
 		const ended = open(session);
 		if (known !== undefined) sources.note(session.user_id, known);
 		append(event, { ...ended, ...used });
