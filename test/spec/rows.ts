@@ -51,7 +51,7 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 		"–",
 	],
 	["engine_former_realm", "server", "written by a migration only", "–"],
-	["factor", "account", "3 per account, and 1 that is to be confirmed within 15 minutes", "409 `limit_reached`"],
+	["factor", "account", "10 per account, and 1 that is to be confirmed within 15 minutes", "409 `limit_reached`"],
 	["invitation", "account", "100 open ones per account, for 7 days", "409 `limit_reached`"],
 	["invitation_binding", "account", "50 open ones per realm", "409 `limit_reached`"],
 	["keyring", "account", "1 per realm, and those that the instance admin rotates", "as realms"],
