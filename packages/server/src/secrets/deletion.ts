@@ -1,3 +1,4 @@
+import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import { eventBy, systemEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Environment } from "../messages.ts";
@@ -8,6 +9,23 @@ import { type DeletedSecret, RESTORABLE_DAYS } from "./model.ts";
 import { secretNotFound } from "./refusals.ts";
 import type { BulkNeeds, SecretName, SecretNeeds, SecretWritten } from "./secrets.ts";
 
+/** Dependencies of changes that move a secret's whole history. */
+export interface RewriteNeeds extends SecretNeeds {
+	rewrites: Pick<AccountSemaphore, "run">;
+}
+
+/** Makes the turns of such changes: one may copy 5 MiB inside the writer, for a request of a hundred bytes, and everybody waits for it. Design: §13 */
+export function createRewrites(): AccountSemaphore {
+	return createAccountSemaphore({
+		name: "rewrites_waiting_per_account",
+		what: "deletions, restores and rollbacks of secrets",
+		each: 1,
+		all: 1,
+		waiting: 64,
+		hint: "one account deletes, restores or rolls back many secrets at once: let it send one request after another",
+	});
+}
+
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Returns the instant after which a deletion can be undone. */
@@ -17,34 +35,36 @@ function restorableSince(now: Date): string {
 
 /**
  * Deletes a secret with its history, which can be restored for 30 days.
- * @throws AppError not_found, forbidden, insufficient_scope
+ * @throws AppError not_found, forbidden, insufficient_scope, rate_limited
  * Spec: API › Secrets and encryption. Design: §15
  */
-export async function deleteSecret(needs: SecretNeeds, actor: Actor, name: SecretName): Promise<void> {
+export async function deleteSecret(needs: RewriteNeeds, actor: Actor, name: SecretName): Promise<void> {
 	const { environment, key } = name;
 	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:delete", environment });
 	const now = needs.system.now();
 	const event = eventBy(actor, now, "secret.delete", realm, { key, environment });
 	const deleted = { id: needs.system.uuid(), deleted_by: actor.user_id, deleted_at: now.toISOString() };
 	const input = { ...deleted, realm_id: realm.id, environment, key };
-	if (!(await needs.store.secrets.remove(input, event))) throw secretNotFound();
+	if (!(await needs.rewrites.run(() => needs.store.secrets.remove(input, event), actor))) throw secretNotFound();
 }
 
 /**
  * Removes a secret with its history for good, and all that was deleted of its key in that environment.
- * @throws AppError not_found, forbidden, insufficient_scope, unsupported_operation (not a session)
+ * @throws AppError not_found, forbidden, insufficient_scope, unsupported_operation (not a session), rate_limited
  * Design: §15
  */
-export async function purgeSecret(needs: SecretNeeds, actor: Actor, name: SecretName): Promise<void> {
+export async function purgeSecret(needs: RewriteNeeds, actor: Actor, name: SecretName): Promise<void> {
 	const { environment, key } = name;
 	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:delete", environment });
 	requireSession(actor, "remove a secret for good");
 	const now = needs.system.now();
 	const event = eventBy(actor, now, "secret.purge", realm, { key, environment });
 	const input = { realm_id: realm.id, environment, key, by: now.toISOString() };
-	let purged = await needs.store.secrets.purge({ ...input, only_deleted: false }, event);
+	const purge = (only_deleted: boolean) =>
+		needs.rewrites.run(() => needs.store.secrets.purge({ ...input, only_deleted }, event), actor);
+	let purged = await purge(false);
 	if (purged === 0) throw secretNotFound();
-	while (purged > 0) purged = await needs.store.secrets.purge({ ...input, only_deleted: true }, event);
+	while (purged > 0) purged = await purge(true);
 }
 
 /** Removes secrets for good that were deleted too long ago to be restored. @returns how many. Design: §15 */
@@ -56,11 +76,11 @@ export function purgeDeletedSecrets({ store, system }: Pick<SecretNeeds, "store"
 /**
  * Brings a deleted secret back with its history, numbered from the key's next version on.
  * @param id of the deletion; the newest by default
- * @throws AppError not_found, forbidden, insufficient_scope, conflict (the key was written again)
+ * @throws AppError not_found, forbidden, insufficient_scope, conflict (the key was written again), rate_limited
  * Design: §15
  */
 export async function restoreSecret(
-	needs: SecretNeeds,
+	needs: RewriteNeeds,
 	actor: Actor,
 	{ slug, environment, key }: SecretName,
 	id: string | undefined,
@@ -70,7 +90,7 @@ export async function restoreSecret(
 	const now = needs.system.now();
 	const event = eventBy(actor, now, "secret.restore", realm, { key, environment });
 	const input = { realm_id: realm.id, environment, key, id, since: restorableSince(now) };
-	const restored = await needs.store.secrets.restore(input, event);
+	const restored = await needs.rewrites.run(() => needs.store.secrets.restore(input, event), actor);
 	if (restored === "not_found") throw notRestorable();
 	if (restored === "lives") throw keyLives();
 	return { key, environment, ...restored };

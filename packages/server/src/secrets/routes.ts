@@ -4,20 +4,12 @@ import { Count, Deleted, Environment, errorMessage, Instant, Uuid } from "../mes
 import { beside, DeleterFields, NameFields, type NameNeeds, namesOf, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { jsonObject, streamItems } from "../streamed.ts";
-import { deleteSecret, listDeletedSecrets, purgeSecret, restoreSecret } from "./deletion.ts";
+import { deleteSecret, listDeletedSecrets, purgeSecret, type RewriteNeeds, restoreSecret } from "./deletion.ts";
 import { diffSecrets } from "./diff.ts";
 import { listSecrets } from "./lists.ts";
 import { Diff, Encrypt, Promote, Restore, Rollback, SetSecret } from "./model.ts";
 import { type PromotionNeeds, promoteSecrets } from "./promotion.ts";
-import {
-	type BulkNeeds,
-	encrypt,
-	getSecret,
-	listVersions,
-	rollbackSecret,
-	type SecretNeeds,
-	setSecret,
-} from "./secrets.ts";
+import { type BulkNeeds, encrypt, getSecret, listVersions, rollbackSecret, setSecret } from "./secrets.ts";
 
 /** The default environment of these routes. Spec: API › Secrets and encryption. */
 const env = v.optional(Environment, "dev");
@@ -71,11 +63,11 @@ const WrittenSchema = v.object({
 const ONE = "/api/v1/realms/{slug}/secrets/{key}";
 
 /** Spec: API › Secrets and encryption. */
-export function secretRoutes(needs: PromotionNeeds & BulkNeeds & NameNeeds): Route[] {
+export function secretRoutes(needs: PromotionNeeds & RewriteNeeds & BulkNeeds & NameNeeds): Route[] {
 	return [...writing(needs), ...reading(needs), ...versions(needs), ...promotion(needs)];
 }
 
-function writing(needs: SecretNeeds): Route[] {
+function writing(needs: RewriteNeeds): Route[] {
 	return [
 		route({
 			method: "POST",
@@ -97,7 +89,7 @@ function writing(needs: SecretNeeds): Route[] {
 			query: v.object({ env, purge: Purge }),
 			status: 200,
 			answer: v.object({ message: v.string() }),
-			errors: ["invalid_environment", "not_found", "unsupported_operation"],
+			errors: ["invalid_environment", "not_found", "unsupported_operation", "rate_limited"],
 			async handle({ actor, params, query }) {
 				const remove = query.purge === "true" ? purgeSecret : deleteSecret;
 				await remove(needs, actor, { slug: params.slug, environment: query.env, key: params.key });
@@ -113,7 +105,7 @@ function writing(needs: SecretNeeds): Route[] {
 			body: Restore,
 			status: 200,
 			answer: WrittenSchema,
-			errors: ["invalid_environment", "not_found", "conflict"],
+			errors: ["invalid_environment", "not_found", "conflict", "rate_limited"],
 			handle({ actor, params, query, body }) {
 				const name = { slug: params.slug, environment: query.env, key: params.key };
 				return restoreSecret(needs, actor, name, body.id);
@@ -197,7 +189,7 @@ const VersionSchema = v.object({
 	...NameFields,
 });
 
-function versions(needs: SecretNeeds & NameNeeds): Route[] {
+function versions(needs: RewriteNeeds & NameNeeds): Route[] {
 	return [
 		route({
 			method: "GET",
@@ -224,7 +216,7 @@ function versions(needs: SecretNeeds & NameNeeds): Route[] {
 			body: Rollback,
 			status: 201,
 			answer: WrittenSchema,
-			errors: ["invalid_environment", "not_found", "limit_reached"],
+			errors: ["invalid_environment", "not_found", "limit_reached", "rate_limited"],
 			handle({ actor, params, query, body }) {
 				const name = { slug: params.slug, environment: query.env, key: params.key };
 				return rollbackSecret(needs, actor, name, body.version);

@@ -198,7 +198,7 @@ export async function listVersions(
  * Design: §7.1, §7.2
  */
 export async function rollbackSecret(
-	needs: SecretNeeds,
+	needs: SecretNeeds & { rewrites: Pick<AccountSemaphore, "run"> },
 	actor: Actor,
 	name: SecretName,
 	version: number,
@@ -209,7 +209,10 @@ export async function rollbackSecret(
 	const value = await openStored(needs, row);
 	const { comment, pre_encrypted } = row;
 	const input = { key, environment, value, comment, pre_encrypted, expires_at: null };
-	return write(needs, actor, realm, "secret.rollback", input, { from_version: version });
+	return needs.rewrites.run(
+		() => write(needs, actor, realm, "secret.rollback", input, { from_version: version }),
+		actor,
+	);
 }
 
 /**

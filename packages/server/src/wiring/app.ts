@@ -48,6 +48,7 @@ import { realmRoutes } from "../realms/routes.ts";
 import { rowLimits } from "../realms/row-limits.ts";
 import { resetRoutes } from "../resets/routes.ts";
 import { revocationRoutes } from "../revocation/routes.ts";
+import { createRewrites } from "../secrets/deletion.ts";
 import { createPromotions } from "../secrets/promotion.ts";
 import { secretRoutes } from "../secrets/routes.ts";
 import { createWholeReads } from "../secrets/snapshot.ts";
@@ -106,7 +107,7 @@ export function wireApp(parts: AppParts) {
 	const issuer_keys = createIssuerKeys(config.trusts);
 	const metrics = createMetrics({ ...parts, issuer_keys });
 	const turns = createTurns(limits);
-	const { promotions, whole_reads, long_questions, calls } = turns;
+	const { promotions, rewrites, whole_reads, long_questions, calls } = turns;
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
@@ -128,7 +129,7 @@ export function wireApp(parts: AppParts) {
 		...machineRoutes(needs),
 		...trustRoutes({ ...needs, ...signing, log, issuer_keys, sightings: createSightings() }),
 		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
-		...secretRoutes({ ...secrets, promotions }),
+		...secretRoutes({ ...secrets, promotions, rewrites }),
 		...policyRoutes(needs),
 		...engineRoutes({ ...needs, ...parts.engines, calls }),
 		...leaseRoutes({ ...needs, ...parts.engines }),
@@ -156,6 +157,7 @@ export function wireApp(parts: AppParts) {
 function createTurns(limits: Pick<Limits, "add">) {
 	const turns = {
 		promotions: createPromotions(),
+		rewrites: createRewrites(),
 		whole_reads: createWholeReads(),
 		large_pages: createLargePages(),
 		long_questions: createLongQuestions(),

@@ -3,13 +3,16 @@ import type { AccountStore } from "../../accounts/model.ts";
 import type { DayNeeds } from "../../audit/days.ts";
 import { check } from "../../http/input.ts";
 import { Environment } from "../../messages.ts";
+import type { RewriteNeeds } from "../../secrets/deletion.ts";
 import { SecretKey } from "../../secrets/model.ts";
 import type { BulkNeeds, SecretName } from "../../secrets/secrets.ts";
 import { type Address, address } from "../html.ts";
 import type { Visit } from "../page.ts";
 
 /** Dependencies of the pages of a secret. */
-export type SecretNeeds = BulkNeeds & DayNeeds & { store: { accounts: Pick<AccountStore, "byId" | "session"> } };
+export type SecretNeeds = BulkNeeds &
+	RewriteNeeds &
+	DayNeeds & { store: { accounts: Pick<AccountStore, "byId" | "session"> } };
 
 const Name = v.object({ key: SecretKey, env: v.optional(Environment, "dev") });
 
