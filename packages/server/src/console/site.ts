@@ -61,6 +61,9 @@ const FACTORS = "/console/account/factors";
 
 const NOBODY: Frame = { email: undefined, token: html``, message: undefined };
 
+/** Bytes of a form without a session: a passkey's answer is the largest. */
+const STRANGERS_FORM_BYTES = 64 * 1024;
+
 async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	const { path, bytes } = site.layout.script;
 	if (request.target === path && request.method === "GET") return scriptFile(bytes);
@@ -69,13 +72,13 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	checkWay(request, site.origin);
 	const isPost = request.method === "POST";
 	if (!isPost && request.method !== "GET") throw notAllowed();
-	const form = isPost ? await request.readForm() : {};
+	const token = site.cookies.read(request.headers.cookie);
+	const form = isPost ? await request.readForm(token === undefined ? STRANGERS_FORM_BYTES : undefined) : {};
 	const [pathname = ""] = request.target.split("?");
 	const registering = await answerRegister(registerNeeds(site), request, pathname, form);
 	if (registering !== undefined) return entered(site, registering);
 	const entering = await answerSignIn(signInNeeds(site), request, pathname, form);
 	if (entering !== undefined) return entered(site, entering);
-	const token = site.cookies.read(request.headers.cookie);
 	if (token === undefined && isFromElsewhere(request)) return show(site, NOBODY, bounce(request.target));
 	const identity = { ...site.needs, sessions: site.sessions };
 	const actor = token && (await identifySession(identity, token, request.request_id, request.ip));

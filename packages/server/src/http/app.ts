@@ -169,7 +169,7 @@ async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: st
 		headers: incoming.headers,
 		request_id,
 		ip,
-		readForm: () => readForm(incoming, needs.bodies.holderFor(ip), MAX_BODY_BYTES),
+		readForm: (most = MAX_BODY_BYTES) => readForm(incoming, needs.bodies.holderFor(ip), most),
 	};
 	const ask = async (asked: PageRequest) => {
 		if (needs.isAltered()) throw new AppError("database_altered", ALTERED);

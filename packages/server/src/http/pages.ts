@@ -11,8 +11,8 @@ export interface PageRequest {
 	request_id: string;
 	/** Source address. */
 	ip: string;
-	/** Reads the posted form. @throws AppError as `readForm` */
-	readForm(): Promise<Record<string, string>>;
+	/** Reads the posted form. @param most its largest size, in bytes, if it is less than usual @throws AppError as `readForm` */
+	readForm(most?: number): Promise<Record<string, string>>;
 }
 
 /** Answer to a browser: a page, a file of the console, or the way to another page. */

@@ -4,6 +4,7 @@ import { type RegistrationNeeds, register } from "../../accounts/registration.ts
 import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
 import type { PageRequest } from "../../http/pages.ts";
+import { MAX_RAW_EMAIL } from "../../normal-text.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Fields, fieldOf, type Moved, type Page } from "../page.ts";
@@ -49,11 +50,14 @@ function lessThanInvited(left_out: readonly LeftOutRole[]): Page {
 	};
 }
 
+/** Returns what was typed, for the form: a stranger's megabyte is not worth escaping. */
+const shown = (typed = "") => (typed.length <= MAX_RAW_EMAIL ? typed : "");
+
 /** Shows the form: on a new server for its first account, else for somebody who was invited or may register. */
 export async function registerPage(needs: RegisterNeeds, form: Fields, refused?: AppError): Promise<Page> {
 	const isFirst = !(await needs.store.accounts.hadAny());
 	const problem = refused === undefined ? "" : html`<p class="error" role="alert">${refused.message}</p>`;
-	const { email = "", name = "" } = form;
+	const [email, name] = [shown(form.email), shown(form.name)];
 	return {
 		title: isFirst ? "Set up this server" : "Make your account",
 		status: refused?.status ?? 200,

@@ -5,6 +5,7 @@ import type { Visitor } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
 import { passkeyHost } from "../../factors/answers.ts";
 import { check } from "../../http/input.ts";
+import { MAX_RAW_EMAIL } from "../../normal-text.ts";
 import type { Actor } from "../../policy/model.ts";
 import { type LoginNeeds, loginWithDirectory } from "../../sso/login.ts";
 import { DirectoryCredentials } from "../../sso/model.ts";
@@ -84,7 +85,7 @@ export async function signIn(needs: SignInNeeds, visitor: Visitor, form: Fields)
 				needs,
 				form.target,
 				{ status: error.status, message: explain(error) },
-				{ email: form.email ?? "" },
+				{ email: (form.email ?? "").slice(0, MAX_RAW_EMAIL) },
 			);
 		return refusedPage(needs, form.target, error);
 	}

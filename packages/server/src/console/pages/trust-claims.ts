@@ -53,7 +53,12 @@ function refIn({ ref = "", ref_kind = "" }: Fields): string {
 	return `refs/${ref_kind}/${ref}`;
 }
 
+/** Characters of twenty claims. */
+const MAX_CLAIMS_CHARACTERS = 16_384;
+
 function namedIn(text: string): Claims {
+	if (text.length > MAX_CLAIMS_CHARACTERS)
+		throw new AppError("validation_failed", "the claims are too long: 20 lines at most");
 	const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
 	return Object.fromEntries(
 		lines.map((line) => {

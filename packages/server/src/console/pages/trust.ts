@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { AppError } from "../../errors.ts";
-import { check } from "../../http/input.ts";
+import { check, parseJson } from "../../http/input.ts";
 import { getMachine, type MachineNeeds } from "../../machines/machines.ts";
 import { SetTrust, type TrustType } from "../../trusts/model.ts";
 import { listTrusts, setTrust, type TrustNeeds } from "../../trusts/trusts.ts";
@@ -103,10 +103,15 @@ async function create(needs: TrustPageNeeds, visit: Visit): Promise<Moved> {
 	};
 }
 
+/** Characters of a JWK set as it is typed, with room for blanks. */
+const MAX_KEYS_CHARACTERS = 32_768;
+
 /** Reads a JWK set. @throws AppError validation_failed */
 function keysIn(text: string): v.InferOutput<typeof KeySet> {
+	if (text.length > MAX_KEYS_CHARACTERS)
+		throw new AppError("validation_failed", "the keys must be at most 16384 bytes of JSON");
 	try {
-		return v.parse(KeySet, JSON.parse(text));
+		return v.parse(KeySet, parseJson(Buffer.from(text)));
 	} catch {
 		throw new AppError("validation_failed", 'the keys must be a JWK set: {"keys": […]}');
 	}
