@@ -46,29 +46,35 @@ function bench() {
 	return { making, send, end, used };
 }
 
-test("no more than 32 answers are begun at once, and accounts take turns", async () => {
+/** Accounts whose four answers each are all that are begun at once. */
+const CROWD = ["ada", "cy", "di", "ed", "flo", "gus", "hal", "ivy"];
+
+test("no more than 32 answers are begun at once, four of an account, and accounts take turns", async () => {
 	const { making, send, end } = bench();
-	const all = [...Array.from({ length: 40 }, () => send("ada")), send("bob")].map(({ sent }) => sent);
+	const all = [...CROWD, "bob"].flatMap((name) => Array.from({ length: 5 }, () => send(name).sent));
 	await end(0);
-	assert.deepEqual(making, Array(32).fill("ada"));
+	assert.deepEqual(
+		making,
+		CROWD.flatMap((name) => Array(4).fill(name)),
+	);
 	await end(2);
 	assert.deepEqual(making.slice(32), ["ada", "bob"]);
 	while (making.length < all.length) await end(1);
 	await end(all.length);
-	assert.deepEqual(await Promise.all(all), Array(41).fill("{}"));
+	assert.deepEqual(await Promise.all(all), Array(45).fill("{}"));
 });
 
 test("an answer whose client goes while it waits is not begun", async () => {
 	const { making, send, end } = bench();
-	const all = Array.from({ length: 33 }, () => send("ada"));
+	const all = Array.from({ length: 5 }, () => send("ada"));
 	await end(0);
 	const [last] = all.slice(-1);
 	const refused = assert.rejects(last?.sent ?? assert.fail("no answer"), AppError);
 	last?.leave();
-	await end(32);
+	await end(4);
 	await refused;
-	assert.equal(making.length, 32);
-	await Promise.all(all.slice(0, 32).map(({ sent }) => sent));
+	assert.equal(making.length, 4);
+	await Promise.all(all.slice(0, 4).map(({ sent }) => sent));
 });
 
 test("what an answer holds is counted before it is begun, once", async () => {
@@ -80,8 +86,7 @@ test("what an answer holds is counted before it is begun, once", async () => {
 		send("ada", MIB).sent,
 		(error) => error instanceof AppError && error.code === "overloaded" && /16 MiB/.test(error.message),
 	);
-	await end(40);
-	await end(1);
+	for (let round = 0; round < 5; round++) await end(8);
 	await Promise.all(all.map(({ sent }) => sent));
 	assert.equal(used(), 0);
 });

@@ -25,6 +25,9 @@ const STREAM_BYTES = 512 * KIB;
 /** Answers whose beginning is made at once, until each holds its share: as many as requests are handled. */
 const MAKING = 32;
 
+/** Those of one account: a comparison opens many values before it has text to send. */
+const MAKING_OF_ONE = 4;
+
 /** Milliseconds that a reader may take for one piece. */
 const PIECE_MS = 30_000;
 
@@ -42,7 +45,7 @@ export class Answers {
 	readonly #log: Log;
 	readonly #budget = new Budget(BUDGET, tooMuch);
 	readonly #pace = new Pace();
-	readonly #making = createSemaphore(MAKING);
+	readonly #making = createSemaphore(MAKING, { each: MAKING_OF_ONE });
 
 	constructor({ log, limits }: { log: Log; limits: Pick<Limits, "add"> }) {
 		this.#log = log;
