@@ -23,7 +23,7 @@ const [AT_ONCE, OF_A_REALM, WAITING] = [8, 2, 16];
 const WAIT_MS = 2500;
 
 /** Issuers that are remembered, and keys of one. */
-const [MAX_ISSUERS, MAX_KEYS] = [1000, 100];
+const [MAX_ISSUERS, MAX_KEYS] = [1000, 25];
 
 const DISCOVERY = "the issuer's discovery document";
 const KEYS = "the issuer's key set";
