@@ -73,6 +73,13 @@ test("what looks through everything, or ends much at once, shows progress on a t
 		["users find ada", "looking through the accounts"],
 		["lease revoke-all --engine pki --yes", "revoking leases"],
 		[`revoke --realm ${ada.env.SVC_REALM} --yes`, "revoking everything"],
+		["secret list", "reading secrets"],
+		["realm list", "reading realms"],
+		["lease list", "reading leases"],
+		["token list", "reading tokens"],
+		["diff dev prod", "comparing secrets"],
+		[`audit export --output ${join(ada.home, "log.jsonl")}`, "exporting events"],
+		["run -- true", "reading secrets"],
 	] as const)
 		assert.deepEqual((await onTerminal(...words.split(" "))).lines, [line], words);
 });

@@ -1,4 +1,6 @@
 import { Failure } from "../failure.ts";
+import type { Printer } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { type Answer, object, rows, text } from "./answer.ts";
 import { type Client, send } from "./client.ts";
 
@@ -29,4 +31,23 @@ export async function* listAll(
 		}
 		if (cursor !== undefined) seen.add(cursor);
 	} while (cursor !== undefined);
+}
+
+/**
+ * All rows of a list; a terminal shows meanwhile how many there are so far.
+ * @param field name of the collection in the answer, as a person reads it, too
+ * @throws Failure as `listAll` does
+ */
+export function readAll(
+	printer: Printer,
+	client: Client,
+	path: string,
+	field: string,
+	query: Readonly<Record<string, string>> = {},
+): Promise<Answer[]> {
+	return withProgress(printer, `reading ${field}`, async (report) => {
+		const found: Answer[] = [];
+		for await (const row of listAll(client, path, field, query)) report(`${found.push(row)}`);
+		return found;
+	});
 }

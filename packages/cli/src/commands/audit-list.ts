@@ -92,8 +92,8 @@ function isForPeople({ io, options }: Context): boolean {
 	return io.stdout.isTTY === true && options.json !== true;
 }
 
-async function filterOf({ options }: Context<ListOptions>, client: Client): Promise<Record<string, string>> {
-	const { realm, key, type, actor, machine, token, since, until } = options;
+async function filterOf(context: Context<ListOptions>, client: Client): Promise<Record<string, string>> {
+	const { realm, key, type, actor, machine, token, since, until } = context.options;
 	const now_ms = Date.now();
 	const given = {
 		realm,
@@ -101,7 +101,7 @@ async function filterOf({ options }: Context<ListOptions>, client: Client): Prom
 		actor,
 		machine: machine === undefined ? undefined : machineOf(machine, realm),
 		key,
-		token: token === undefined ? undefined : await findToken(client, token),
+		token: token === undefined ? undefined : await findToken(context, client, token),
 		since: since === undefined ? undefined : parseInstant("--since", since, now_ms),
 		until: until === undefined ? undefined : parseInstant("--until", until, now_ms),
 	};
@@ -149,7 +149,7 @@ async function follow(
 	const known = new Map<string, number>();
 	const recent: string[][] = [];
 	const asked_ms = Date.parse({ since: new Date(0).toISOString(), ...query }.since);
-	let events = await newest(client, query, first);
+	let events = await withProgress(context, "reading events", (report) => newest(client, query, first, report));
 	if (events.length === 0) await explainNone(client, context.options);
 	for (;;) {
 		const fresh = events.filter((event) => !known.has(text(event, "id"))).toReversed();

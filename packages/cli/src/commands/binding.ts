@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type Answer, emailOf, optional, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context } from "../command-line/command.ts";
 import { notFound } from "../command-line/not-found.ts";
 import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
@@ -66,20 +66,20 @@ async function addBinding(context: Context<RealmOptions>, user: string, role: st
 async function setBinding(context: Context<RealmOptions>, user: string, role: string): Promise<void> {
 	const realm = realmOf(context);
 	const client = await connect(context);
-	const user_id = await findBound(client, realm, user);
+	const user_id = await findBound(context, client, realm, user);
 	const call = { method: "PUT", path: path`realms/${realm}/policy/bindings/${user_id}`, body: { role } } as const;
 	const answer = await send(client, call);
 	await show(context, answer, visible(`${user} is ${text(answer, "role")} of ${realm}`));
 }
 
-function listNamed(client: Client, realm: string): Promise<Answer[]> {
-	return Array.fromAsync(listAll(client, path`realms/${realm}/policy/bindings`, "bindings", { names: "true" }));
+function listNamed(context: Context, client: Client, realm: string): Promise<Answer[]> {
+	return readAll(context, client, path`realms/${realm}/policy/bindings`, "bindings", { names: "true" });
 }
 
 /** The id of a user who has a role in the realm, by e-mail or id. @throws Failure notFound for an e-mail that has none there */
-async function findBound(client: Client, realm: string, user: string): Promise<string> {
+async function findBound(context: Context, client: Client, realm: string, user: string): Promise<string> {
 	if (!user.includes("@")) return user;
-	const bindings = await listNamed(client, realm);
+	const bindings = await listNamed(context, client, realm);
 	const email = user.toLowerCase();
 	const found = bindings.find((binding) => optional(binding, "email").toLowerCase() === email);
 	if (found !== undefined) return text(found, "user_id");
@@ -89,7 +89,7 @@ async function findBound(client: Client, realm: string, user: string): Promise<s
 
 async function listBindings(context: Context<RealmOptions>): Promise<void> {
 	const realm = realmOf(context);
-	const bindings = await listNamed(await connect(context), realm);
+	const bindings = await listNamed(context, await connect(context), realm);
 	const lines = bindings.map((binding) => [
 		optional(binding, "email"),
 		text(binding, "user_id"),
@@ -104,7 +104,7 @@ async function listBindings(context: Context<RealmOptions>): Promise<void> {
 async function removeBinding(context: Context<RealmOptions>, user: string): Promise<void> {
 	const realm = realmOf(context);
 	const client = await connect(context);
-	const user_id = await findBound(client, realm, user);
+	const user_id = await findBound(context, client, realm, user);
 	const answer = await send(client, { method: "DELETE", path: path`realms/${realm}/policy/bindings/${user_id}` });
 	await show(context, answer, visible(text(answer, "message")));
 }

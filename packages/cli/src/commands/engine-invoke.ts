@@ -137,10 +137,7 @@ async function validate(context: Context<ParamOptions>, type: string): Promise<v
 	const client = await connectForEngine(context);
 	const { param = [], set = [] } = context.options;
 	const body = await readFields(context, [...param, ...set], parseParam);
-	const answer = await send(client, {
-		method: "POST",
-		path: path`realms/${realm}/engines/${type}/validate`,
-		body,
-	});
+	const call = { method: "POST", path: path`realms/${realm}/engines/${type}/validate`, body } as const;
+	const answer = await withProgress(context, "asking the engine", () => send(client, call));
 	await showFields(context, answer, fieldsOf(answer));
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { count, optional, text, whoOf } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, type Context } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
@@ -32,9 +32,8 @@ export function addHistoryCommands(secret: Command, io: Io): void {
 async function listVersions(context: Context<EnvironmentOptions>, key: string): Promise<void> {
 	const [realm, env] = [realmOf(context), environmentOf(context)];
 	const client = await connect(context);
-	const versions = await Array.fromAsync(
-		listAll(client, path`realms/${realm}/secrets/${key}/versions`, "versions", { env, names: "true" }),
-	);
+	const list = path`realms/${realm}/secrets/${key}/versions`;
+	const versions = await readAll(context, client, list, "versions", { env, names: "true" });
 	const lines = versions.map((version) => [
 		String(count(version, "version")),
 		text(version, "created_at"),

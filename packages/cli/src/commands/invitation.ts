@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type Answer, emailOf, rows, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context } from "../command-line/command.ts";
 import { notFound } from "../command-line/not-found.ts";
 import { Failure } from "../failure.ts";
@@ -73,10 +73,11 @@ function pairs(realms: readonly string[], roles: readonly string[]): { realm: st
 	return realms.map((realm, at) => ({ realm, role: roles[at] ?? roles[0] ?? "viewer" }));
 }
 
-const listed = (client: Client): Promise<Answer[]> => Array.fromAsync(listAll(client, "invitations", "invitations"));
+const listed = (context: Context, client: Client): Promise<Answer[]> =>
+	readAll(context, client, "invitations", "invitations");
 
 async function listInvitations(context: Context): Promise<void> {
-	const invitations = await listed(await connect(context));
+	const invitations = await listed(context, await connect(context));
 	const lines = invitations.map((invitation) => [
 		text(invitation, "email"),
 		rows(invitation, "bindings")
@@ -92,14 +93,14 @@ async function listInvitations(context: Context): Promise<void> {
 
 async function deleteInvitation(context: Context, named: string): Promise<void> {
 	const client = await connect(context);
-	const id = named.includes("@") ? await findByEmail(client, named) : named;
+	const id = named.includes("@") ? await findByEmail(context, client, named) : named;
 	const answer = await send(client, { method: "DELETE", path: path`invitations/${id}` });
 	await show(context, answer, visible(text(answer, "message")));
 }
 
 /** The id of the one open invitation of an address. @throws Failure notFound, usage when several people have invited it */
-async function findByEmail(client: Client, email: string): Promise<string> {
-	const invitations = await listed(client);
+async function findByEmail(context: Context, client: Client, email: string): Promise<string> {
+	const invitations = await listed(context, client);
 	const found = invitations.filter((invitation) => text(invitation, "email") === email.toLowerCase());
 	if (found.length > 1)
 		throw new Failure("usage", `${found.length} people have invited this address`, {

@@ -2,11 +2,12 @@ import type { Command } from "commander";
 import { type Answer, optional, text, whoOf } from "../client/answer.ts";
 import { path, send, sendForReply } from "../client/client.ts";
 import { connect, connectForEngine } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { REALM_OPTION, type RealmOptions, realmIfAny, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { confirmUnless } from "../io/prompt.ts";
 import { ids, instants, states } from "../io/table.ts";
 import { addResumeCommand, notePause } from "./lease-resume.ts";
@@ -80,7 +81,7 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 	const query = { ...filter, names: "true" };
 	const list = realm === undefined ? "leases" : path`realms/${realm}/leases`;
 	const client = await connect(context);
-	const leases = await Array.fromAsync(listAll(client, list, "leases", query));
+	const leases = await readAll(context, client, list, "leases", query);
 	const failed = leases.some((lease) => optional(lease, "last_error") !== "");
 	const lines = leases.map((lease) => [
 		text(lease, "id"),
@@ -132,7 +133,8 @@ const ACCEPTED = 202;
 async function revokeLease(context: Context<RealmOptions>, id: string): Promise<void> {
 	const realm = realmOf(context);
 	const call = { method: "DELETE", path: path`realms/${realm}/leases/${id}` } as const;
-	const { status, answer } = await sendForReply(await connectForEngine(context), call);
+	const client = await connectForEngine(context);
+	const { status, answer } = await withProgress(context, "asking the engine", () => sendForReply(client, call));
 	await show(context, answer, visible(text(answer, "message")));
 	if (status === ACCEPTED)
 		await note(context, visible(`\`svc lease show ${id} --realm ${realm}\` shows whether it is done`));

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { emailOf, optional, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
@@ -75,8 +75,7 @@ async function createToken(context: Context<CreateOptions>, machine: string): Pr
 async function listTokens(context: Context<RealmOptions>, machine: string): Promise<void> {
 	const realm = realmOf(context);
 	const at = path`realms/${realm}/machines/${machine}/tokens`;
-	const list = listAll(await connect(context), at, "tokens");
-	const tokens = await Array.fromAsync(list);
+	const tokens = await readAll(context, await connect(context), at, "tokens");
 	const lines = tokens.map((token) => [
 		text(token, "id"),
 		text(token, "prefix"),
@@ -96,7 +95,8 @@ async function revokeToken(context: Context<RealmOptions>, machine: string, type
 	const client = await connect(context);
 	const tokens = path`realms/${realm}/machines/${machine}/tokens`;
 	const hint = "`svc machine token list` shows those of the machine";
-	const id = await findToken(client, await typedToken(context, typed), { tokens, whose: "of the machine's", hint });
+	const among = { tokens, whose: "of the machine's", hint };
+	const id = await findToken(context, client, await typedToken(context, typed), among);
 	const answer = await send(client, { method: "DELETE", path: `${tokens}/${encodeURIComponent(id)}` });
 	await show(context, answer, visible(text(answer, "message")));
 }

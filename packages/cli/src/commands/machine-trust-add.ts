@@ -12,6 +12,7 @@ import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.t
 import { decodeUtf8 } from "../input/value.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import {
 	claimsText,
 	type GithubOptions,
@@ -188,7 +189,8 @@ async function addTrust(context: Context<AddOptions>, machine: string, about: An
 		...(maxTtl === undefined ? {} : { max_ttl: maxTtl }),
 		...keys,
 	};
-	const answer = await send(client, { method: "PUT", path: at, body });
+	const call = { method: "PUT", path: at, body } as const;
+	const answer = await withProgress(context, "asking the issuer", () => send(client, call));
 	const message = `${realm}/${machine} trusts JWTs for ${text(answer, "audience")} with ${claimsText(answer)}`;
 	await show(context, answer, visible(message));
 	if (!isThere)

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type Answer, emailOf, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
@@ -52,8 +52,8 @@ const issuerOf = (trust: Answer) =>
 
 async function listTrusts(context: Context<RealmOptions>, machine: string): Promise<void> {
 	const realm = realmOf(context);
-	const list = listAll(await connect(context), path`realms/${realm}/machines/${machine}/trusts`, "trusts");
-	const trusts = await Array.fromAsync(list);
+	const at = path`realms/${realm}/machines/${machine}/trusts`;
+	const trusts = await readAll(context, await connect(context), at, "trusts");
 	const lines = trusts.map((trust) => [
 		text(trust, "name"),
 		text(trust, "type"),

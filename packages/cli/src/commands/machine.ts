@@ -3,7 +3,7 @@ import { type Answer, emailOf, optional, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { findAt } from "../client/find.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { repeatable } from "../input/fields.ts";
@@ -127,8 +127,7 @@ function reachOf(machine: Answer): string {
 
 async function listMachines(context: Context<RealmOptions>): Promise<void> {
 	const realm = realmOf(context);
-	const list = listAll(await connect(context), path`realms/${realm}/machines`, "machines");
-	const machines = await Array.fromAsync(list);
+	const machines = await readAll(context, await connect(context), path`realms/${realm}/machines`, "machines");
 	const lines = machines.map((machine) => [
 		text(machine, "name"),
 		text(machine, "role"),

@@ -64,7 +64,7 @@ export function addPromotionCommands(program: Command, io: Io): void {
 
 async function diff(context: Context<DiffOptions>, from = "", to = ""): Promise<number> {
 	const pair = pairOf(context, from, to);
-	const secrets = await compare(await connect(context), pair);
+	const secrets = await compare(context, await connect(context), pair);
 	const different = secrets.filter(isDifferent);
 	const equal = secrets.length - different.length;
 	const lines = different.map((row) => [text(row, "key"), inWords(row, pair), ...versionsOf(row)]);
@@ -79,8 +79,9 @@ function pairOf(context: Context<RealmOptions>, from: string, to: string): Pair 
 	return pair;
 }
 
-async function compare(client: Client, { realm, from, to }: Pair): Promise<Answer[]> {
-	return rows(await send(client, { method: "GET", path: path`realms/${realm}/diff`, query: { from, to } }), "secrets");
+async function compare(context: Context, client: Client, { realm, from, to }: Pair): Promise<Answer[]> {
+	const call = { method: "GET", path: path`realms/${realm}/diff`, query: { from, to } } as const;
+	return rows(await withProgress(context, "comparing secrets", () => send(client, call)), "secrets");
 }
 
 function isDifferent(row: Answer): boolean {
@@ -106,7 +107,7 @@ async function promote(context: Context<PromoteOptions>, ...keys: string[]): Pro
 	if ((options.all === true) === keys.length > 0) throw new Failure("usage", "give either keys or --all");
 	const pair = pairOf(context, options.from, options.to);
 	const client = await connect(context);
-	const plan = choose(await compare(client, pair), keys, pair);
+	const plan = choose(await compare(context, client, pair), keys, pair);
 	if (plan.length === 0 || options.dryRun === true) return showPlan(context, pair, plan);
 	if (options.yes !== true) await ask(context, pair, plan);
 	const secrets = plan.map((row) => ({

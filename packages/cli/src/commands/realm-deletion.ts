@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { emailOf, optional, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import type { Io } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
@@ -52,7 +52,7 @@ export function addDeletionCommands(realm: Command, io: Io): void {
 /** Lists the realms that the caller can restore. */
 export async function listDeletedRealms(context: Context): Promise<void> {
 	const client = await connect(context);
-	const realms = await Array.fromAsync(listAll(client, "realms", "realms", { deleted: "true" }));
+	const realms = await readAll(context, client, "realms", "realms", { deleted: "true" });
 	const lines = realms.map((realm) => [
 		text(realm, "slug"),
 		text(realm, "name"),

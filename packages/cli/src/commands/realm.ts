@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { optional, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import type { Io } from "../io/io.ts";
 import { show, showFields, showTable, visible } from "../io/output.ts";
@@ -59,7 +59,7 @@ async function createRealm(context: Context<CreateOptions>, slug: string): Promi
 
 async function listRealms(context: Context<ListOptions>): Promise<void> {
 	if (context.options.deleted === true) return listDeletedRealms(context);
-	const realms = await Array.fromAsync(listAll(await connect(context), "realms", "realms", { names: "true" }));
+	const realms = await readAll(context, await connect(context), "realms", "realms", { names: "true" });
 	const lines = realms.map((realm) => [
 		text(realm, "slug"),
 		text(realm, "name"),

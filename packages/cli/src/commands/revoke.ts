@@ -86,7 +86,8 @@ async function revoke(context: Context<RevokeOptions>): Promise<void> {
 
 /** Names what a user made for others to use in the last 30 days, and the identities that were linked with the account. */
 async function tellMade(context: Context<RevokeOptions>, client: Client, account: Answer): Promise<void> {
-	const made = await send(client, { method: "GET", path: path`users/${text(account, "id")}/made` });
+	const call = { method: "GET", path: path`users/${text(account, "id")}/made` } as const;
+	const made = await withProgress(context, "looking for what they made", () => send(client, call));
 	const lines = [
 		...rows(made, "machines").map((one) => `machine ${text(one, "realm")}/${text(one, "name")}`),
 		...rows(made, "machine_tokens").map((one) => `token ${text(one, "prefix")}… of machine ${text(one, "machine")}`),

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { count, emailOf, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
@@ -54,7 +54,7 @@ export async function listDeleted(
 	const env = context.options.allEnvironments === true ? {} : { env: environmentOf(context) };
 	const client = await connect(context);
 	const query = { ...env, deleted: "true" };
-	const secrets = await Array.fromAsync(listAll(client, path`realms/${realm}/secrets`, "secrets", query));
+	const secrets = await readAll(context, client, path`realms/${realm}/secrets`, "secrets", query);
 	const lines = secrets.map((secret) => [
 		text(secret, "key"),
 		text(secret, "environment"),

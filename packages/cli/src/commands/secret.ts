@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { count, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type CommandSpec, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
@@ -156,7 +156,7 @@ async function listSecrets(context: Context<ListOptions>): Promise<void> {
 		...(showValues ? {} : { values: "false" }),
 	};
 	const client = await connect(context);
-	const all = await Array.fromAsync(listAll(client, path`realms/${realm}/secrets`, "secrets", query));
+	const all = await readAll(context, client, path`realms/${realm}/secrets`, "secrets", query);
 	const found = all.filter((secret) => isFound(text(secret, "key"), search));
 	const secrets = showValues ? found : found.map(({ value: _, ...shown }) => shown);
 	const lines = found.map((secret) => [

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { optional, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context } from "../command-line/command.ts";
 import type { Io } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
@@ -29,7 +29,7 @@ export function addSessionCommands(program: Command, io: Io): void {
 }
 
 async function listSessions(context: Context): Promise<void> {
-	const sessions = await Array.fromAsync(listAll(await connect(context), "auth/sessions", "sessions"));
+	const sessions = await readAll(context, await connect(context), "auth/sessions", "sessions");
 	const lines = sessions.map((session) => [
 		text(session, "id"),
 		optional(session, "provider") || "password",

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type Answer, optional, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
+import { readAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { notFound } from "../command-line/not-found.ts";
 import { Failure } from "../failure.ts";
@@ -116,7 +116,7 @@ export function reachText(environment: string | undefined, engines: readonly str
 }
 
 async function listTokens(context: Context): Promise<void> {
-	const tokens = await Array.fromAsync(listAll(await connect(context), "auth/tokens", "tokens"));
+	const tokens = await readAll(context, await connect(context), "auth/tokens", "tokens");
 	const lines = tokens.map((token) => [
 		text(token, "id"),
 		text(token, "prefix"),
@@ -149,7 +149,7 @@ export const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 async function revokeToken(context: Context, token: string): Promise<void> {
 	const client = await connect(context);
-	const id = await findToken(client, await typedToken(context, token));
+	const id = await findToken(context, client, await typedToken(context, token));
 	const answer = await send(client, { method: "DELETE", path: path`auth/tokens/${id}` });
 	await show(context, answer, visible(text(answer, "message")));
 }
@@ -176,9 +176,14 @@ const YOURS: Tokens = { tokens: "auth/tokens", whose: "of your", hint: "`svc tok
  * The id of the token with this name or prefix, or of this token; an id is one already. It looks among yours unless told otherwise.
  * @throws Failure notFound when there is none, usage when there are several
  */
-export async function findToken(client: Client, typed: string, among: Tokens = YOURS): Promise<string> {
+export async function findToken(
+	context: Context,
+	client: Client,
+	typed: string,
+	among: Tokens = YOURS,
+): Promise<string> {
 	if (ID.test(typed)) return typed;
-	const tokens = await Array.fromAsync(listAll(client, among.tokens, "tokens"));
+	const tokens = await readAll(context, client, among.tokens, "tokens");
 	const [found, ...others] = tokens.filter(
 		(token) => typed !== "" && (text(token, "name") === typed || typed.startsWith(text(token, "prefix"))),
 	);

@@ -8,6 +8,7 @@ import { Failure } from "../failure.ts";
 import { parseDuration } from "../input/duration.ts";
 import { describeDuration } from "../io/duration.ts";
 import { note } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { cacheSecrets, type Owner, readCachedSecrets } from "./offline-cache.ts";
 import { type RealmEnvironment, readSecrets, type Secret } from "./secrets.ts";
 
@@ -42,7 +43,9 @@ export async function loadSecrets(
 	const max_age_ms = parseDuration("--max-age", context.options.maxAge);
 	if (context.options.offline !== true) {
 		try {
-			return await readAndCache(context, await connect(context), owner);
+			const client = await connect(context);
+			const secrets = await withProgress(context, "reading secrets", () => readSecrets(client, owner));
+			return await keep(context, owner, secrets);
 		} catch (error) {
 			throw await suggestOffline(context, owner, max_age_ms, error);
 		}
@@ -55,13 +58,23 @@ export async function loadSecrets(
 	return secrets;
 }
 
-/** Reads the secrets from the server and keeps them for `--offline`. @throws Failure as `readSecrets` does */
+/**
+ * Reads the secrets from the server and keeps them for `--offline`. It shows no progress: a program may have the terminal.
+ * @throws Failure as `readSecrets` does
+ */
 export async function readAndCache(
 	context: Context<SourceOptions>,
 	client: Client,
 	owner: Owner,
 ): Promise<readonly Secret[]> {
-	const secrets = await readSecrets(client, owner);
+	return keep(context, owner, await readSecrets(client, owner));
+}
+
+async function keep(
+	context: Context<SourceOptions>,
+	owner: Owner,
+	secrets: readonly Secret[],
+): Promise<readonly Secret[]> {
 	if (context.options.cache) {
 		await cacheSecrets(context.io, owner, secrets).catch(async (error: Error) => {
 			await note(context, `note: nothing is kept for --offline: ${error.message}; --no-cache does without`);

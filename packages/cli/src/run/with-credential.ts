@@ -5,6 +5,7 @@ import type { Context } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { note, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import type { Ended } from "./program.ts";
 
 /** A credential to request from an engine. */
@@ -31,8 +32,9 @@ export async function withCredential(
 	run: (made: Answer) => Promise<Ended>,
 ): Promise<Ended> {
 	using interrupted = deferEndingSignals(context.io);
-	const call = { method: "POST", path: path`realms/${realm}/engines/${type}/generate`, body: params } as const;
-	const { answer, headers } = await sendForReply(client, { ...call, query: { connection: "true" } });
+	const generate = path`realms/${realm}/engines/${type}/generate`;
+	const call = { method: "POST", path: generate, body: params, query: { connection: "true" } } as const;
+	const { answer, headers } = await withProgress(context, "asking the engine", () => sendForReply(client, call));
 	try {
 		const { code } = interrupted;
 		return code === undefined ? await run(answer) : { code, written: Promise.resolve() };

@@ -5,6 +5,7 @@ import { type Context, type LocalCommand, option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
 import { type Io, isInteractive, setting } from "@svc/cli/io";
 import { note, showFields, visible } from "@svc/cli/output";
+import { withProgress } from "@svc/cli/progress";
 import { confirm } from "@svc/cli/prompt";
 import type { Engine, Installed } from "./engine-folder.ts";
 import { line, readVariables, type TestOptions, VARIABLES } from "./engine-test.ts";
@@ -104,7 +105,9 @@ async function tryOut(context: Context<InstallOptions>, directory: string): Prom
 	const { testEngine } = await import("@svc/plugin-sdk/testing");
 	const env = readVariables(context.options.env ?? []);
 	const isRoot = process.getuid?.() === 0;
-	const results = await testEngine({ directory, env, stderr: "inherit", ...(isRoot ? { user: NOBODY } : {}) });
+	const results = await withProgress(context, "trying the engine", () =>
+		testEngine({ directory, env, stderr: "inherit", ...(isRoot ? { user: NOBODY } : {}) }),
+	);
 	const failed = results.filter(({ passed }) => !passed);
 	if (failed.length === 0) return;
 	await note(context, visible(failed.map(line).join("").trimEnd()));

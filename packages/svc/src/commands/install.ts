@@ -5,6 +5,7 @@ import { type Context, type LocalCommand, option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
 import type { Io } from "@svc/cli/io";
 import { note, show, visible } from "@svc/cli/output";
+import { withProgress } from "@svc/cli/progress";
 import type { Plan, PlanOptions } from "../install/install.ts";
 import type { LocationOptions } from "../install/installed.ts";
 import type { Layout } from "../install/layout.ts";
@@ -58,7 +59,8 @@ async function install({ io, options }: Context<InstallOptions>): Promise<void> 
 	if (options.dryRun === true) return showPlan({ io, options }, plan, isStarting);
 	const changed = await perform(plan.files, run);
 	await perform(plan.enable, run);
-	if (isStarting) await perform([start(changed.length > 0)], run);
+	if (isStarting)
+		await withProgress({ io, options }, "starting the service", () => perform([start(changed.length > 0)], run));
 	await report({ io, options }, layout, plan, isStarting);
 }
 
