@@ -172,6 +172,12 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		{ body: { database: 2, status: "healthy" } },
 		"database  2\nstatus    healthy\n",
 	],
+	[
+		"engine set pki --set max_ttl=90d --set default_ttl=7d --set token_ttl=1d --set ou=1d",
+		'PUT engines/pki/config?if=healthy {"max_ttl":"2160h","default_ttl":"168h","token_ttl":"24h","ou":"1d"}',
+		{ body: { status: "healthy" } },
+		"status  healthy\n",
+	],
 	["engine show pki", "GET engines/pki/config", { body: { status: "healthy" } }, "status  healthy\n"],
 	[
 		"engine show pki --realm shop",

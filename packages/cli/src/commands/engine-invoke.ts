@@ -11,6 +11,7 @@ import {
 	connectionVariables,
 	kubeconfigOf,
 } from "../formats/connection-formats.ts";
+import { lifetimesInHours } from "../input/duration.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
@@ -88,11 +89,11 @@ async function generate(context: Context<GenerateOptions>, type: string): Promis
 	const realm = realmOf(context);
 	if (format !== undefined) checkFormat(type, format);
 	const client = await connectForEngine(context);
-	const body = {
+	const body = lifetimesInHours({
 		...(await readFields(context, [...param, ...set], parseParam)),
 		...(role === undefined ? {} : { role }),
-		...(ttl === undefined ? {} : { ttl: inHours(ttl) }),
-	};
+		...(ttl === undefined ? {} : { ttl }),
+	});
 	const call = {
 		method: "POST",
 		path: path`realms/${realm}/engines/${type}/generate`,
@@ -106,11 +107,6 @@ async function generate(context: Context<GenerateOptions>, type: string): Promis
 	else await write(context.io.stdout, await formatted(type, made, format));
 	if (lease !== undefined)
 		await note(context, `\`svc lease revoke ${visible(String(lease))} --realm ${visible(realm)}\` ends it early`);
-}
-
-/** A duration in days as hours: engines know no days. Any other text is for the server to judge. */
-function inHours(duration: string): string {
-	return duration.replace(/^(\d{1,5})d$/, (_, days: string) => `${Number(days) * 24}h`);
 }
 
 /** A terminal shows no image; the other fields hold the content of a QR code. */

@@ -148,8 +148,16 @@ test("parameters are given with --param or --set, and a ttl also in days", async
 	const words = "engine generate pki --realm shop --ttl 7d --param common_name=a --set organization=Shop".split(" ");
 	await run(words, { env: server.env });
 	assert.deepEqual(server.requests[0]?.body, { common_name: "a", organization: "Shop", ttl: "168h" });
+	await run("engine generate pki --realm shop --param ttl=1d".split(" "), { env: server.env });
+	assert.deepEqual(server.requests.pop()?.body, { ttl: "24h" });
 	await run("engine validate totp --realm shop --set code=007".split(" "), { env: server.env });
 	assert.deepEqual(server.requests[1]?.body, { code: "007" });
+});
+
+test("the life of a service account may be given in days, too", async () => {
+	await using server = await startService(() => refusal(400, "invalid_ttl", "no"));
+	await run("k8s --realm shop --ttl 1d -- true".split(" "), { env: server.env });
+	assert.deepEqual(server.requests[0]?.body, { role: "viewer", ttl: "24h" });
 });
 
 const GENERATE = ["engine", "generate", "keyvalue", "--role", "readonly", "--ttl", "30m"];

@@ -4,6 +4,7 @@ import { path, send } from "../client/client.ts";
 import { connect, connectForEngine } from "../client/connection.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
+import { lifetimesInHours } from "../input/duration.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
@@ -130,7 +131,8 @@ async function setConfiguration(context: Context<SetOptions>, type: string): Pro
 		throw new Failure("usage", "--allow-realm is for the configuration of all realms, --realm for one");
 	const client = await connectForEngine(context);
 	// The status belongs to the answer; you may leave it in when you set again what was shown.
-	const { status: _, ...fields } = await readFields(context, options.set ?? [], parseSetting);
+	const { status: _, ...given } = await readFields(context, options.set ?? [], parseSetting);
+	const fields = lifetimesInHours(given);
 	const body = options.allowRealm === undefined ? fields : { ...fields, allowed_realms: options.allowRealm };
 	const query = triedFirst(options);
 	const call = { method: "PUT", path: configPath(type, options), query, body } as const;

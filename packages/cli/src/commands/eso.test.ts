@@ -80,6 +80,11 @@ test("a credential is made anew at half of its ttl, and the names of objects are
 		'{"ttl":"30m","role":"readonly"}',
 		"15m",
 	]);
+	assert.deepEqual(await generated("--generator", "keyvalue:readonly,ttl=1d"), [
+		"shop-dev-keyvalue-readonly",
+		'{"ttl":"24h","role":"readonly"}',
+		"720m",
+	]);
 	assert.deepEqual(server.requests, []);
 });
 

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { connectForEngine } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
+import { lifetimesInHours } from "../input/duration.ts";
 import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
 import { environmentFor } from "../io/environment.ts";
 import type { Io } from "../io/io.ts";
@@ -41,11 +42,11 @@ export function addKubernetesCommand(program: Command, io: Io): void {
 async function runWithAccount(context: Context<KubernetesOptions>, command = "", ...args: string[]): Promise<number> {
 	const { io, options } = context;
 	const { role, namespace, ttl } = options;
-	const params = {
+	const params = lifetimesInHours({
 		role,
 		...(namespace === undefined ? {} : { namespace }),
 		...(ttl === undefined ? {} : { ttl }),
-	};
+	});
 	const wanted = { realm: realmOf(context), type: "containerorch", params };
 	const ended = await withCredential(context, await connectForEngine(context), wanted, async (made) => {
 		await using file = await writeKubeconfig(io, made);

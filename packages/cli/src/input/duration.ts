@@ -26,3 +26,18 @@ export function parseInstant(name: string, text: string, now_ms: number): string
 		return new Date(text).toISOString();
 	throw new Failure("usage", `${name} takes a duration such as 2h or 7d, or an instant such as 2030-01-31T00:00:00Z`);
 }
+
+/** Fields of engines that hold a lifetime: a param, and settings. */
+const LIFETIMES = new Set(["ttl", "default_ttl", "max_ttl", "token_ttl"]);
+
+/** Fields for an engine, with each lifetime in days as hours: engines know no days. Any other text is for the server to judge. */
+export function lifetimesInHours(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+	return Object.fromEntries(
+		Object.entries(fields).map(([name, value]) => [name, LIFETIMES.has(name) ? inHours(value) : value]),
+	);
+}
+
+function inHours(lifetime: unknown): unknown {
+	const [, days] = (typeof lifetime === "string" && /^(\d{1,5})d$/.exec(lifetime)) || [];
+	return days === undefined ? lifetime : `${Number(days) * 24}h`;
+}

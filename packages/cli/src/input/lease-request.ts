@@ -1,4 +1,5 @@
 import { Failure } from "../failure.ts";
+import { lifetimesInHours } from "./duration.ts";
 import { parseParam } from "./fields.ts";
 
 /** A credential to request for a program. */
@@ -30,5 +31,5 @@ export function parseLease(text: string, option = "--lease"): LeaseRequest {
 		);
 	}
 	const given = pairs.map((pair) => [pair?.[1] ?? "", parseParam(pair?.[2] ?? "")] as const);
-	return { prefix: name ?? type, type, params: { ...Object.fromEntries(given), role } };
+	return { prefix: name ?? type, type, params: { ...lifetimesInHours(Object.fromEntries(given)), role } };
 }

@@ -74,6 +74,7 @@ test("a wish for a lease has an engine and a role, and may have a name and param
 		type: "documentdb",
 		params: { role: "readWrite", database: "a=b", ttl: "1h" },
 	});
+	assert.deepEqual(parseLease("pki:client,ttl=7d").params, { role: "client", ttl: "168h" });
 });
 
 test("a word that names a variable as in a shell is seen where no shell is", () => {
