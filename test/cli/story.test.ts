@@ -155,6 +155,7 @@ test("one command tells who read DB_URL this week, also together with other secr
 	assert.equal(after[0]?.actor, user.id);
 	assert.deepEqual((await readsOf("DB_URL", ` --actor ${BOB} --type secret.list`))[0], after[0]);
 	assert.deepEqual((await readsOf("API_KEY"))[0], after[0]);
+	assert.match(await svc(ada, "audit --realm shop --key DB_URL --limit 1"), new RegExp(` secret\\.list +${BOB} `));
 	assert.deepEqual(await readsOf("NO_SUCH_KEY"), []);
 	assert.equal((await readsOf("DB_URL", " --machine deploy")).length, 1);
 });

@@ -5,7 +5,7 @@ import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
 import { type CommandSpec, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { eventCells } from "../formats/event-line.ts";
+import { eventCells, whoOf } from "../formats/event-line.ts";
 import { parseInstant } from "../input/duration.ts";
 import { write } from "../io/io.ts";
 import { layoutFor, note, showTable, toJson, visibleCells } from "../io/output.ts";
@@ -67,9 +67,9 @@ export const AUDIT_LIST: CommandSpec<ListOptions> = {
 };
 
 async function listEvents(context: Context<ListOptions>): Promise<void> {
-	const { limit, all } = context.options;
+	const { limit, all, json } = context.options;
 	const client = await connect(context);
-	const query = { ...(await filterOf(context, client)), ...(isForPeople(context) ? { names: "true" } : {}) };
+	const query = { ...(await filterOf(context, client)), ...(json === true ? {} : { names: "true" }) };
 	if (context.options.follow === true) return follow(context, client, query, parseLimit(limit, FOLLOWED));
 	const wanted = all === true ? Number.POSITIVE_INFINITY : parseLimit(limit, DEFAULT_LIMIT);
 	const events = await withProgress(context, "reading events", (report) => newest(client, query, wanted, report));
@@ -84,8 +84,7 @@ const PEOPLE: readonly Column[] = [instants("TIME"), cut("WHO"), "TYPE", spare("
 const PROGRAMS: readonly Column[] = ["TIME", "TYPE", "ACTOR", "REALM", "DATA"];
 
 function plainCells(event: Answer): string[] {
-	const [timestamp, type, actor, data] = ["timestamp", "type", "actor", "data"].map((name) => text(event, name));
-	return [timestamp ?? "", type ?? "", actor ?? "", optional(event, "realm"), data ?? ""];
+	return [text(event, "timestamp"), text(event, "type"), whoOf(event), optional(event, "realm"), text(event, "data")];
 }
 
 function isForPeople({ io, options }: Context): boolean {

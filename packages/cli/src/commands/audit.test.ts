@@ -45,7 +45,7 @@ test("audit lists as many events as are wanted, over as many pages as it takes",
 	);
 	assert.equal(
 		server.requests.at(-1)?.url,
-		"/api/v1/audit/events?realm=shop&type=secret.set&actor=a%40b&machine=shop%2Fci&limit=100",
+		"/api/v1/audit/events?realm=shop&type=secret.set&actor=a%40b&machine=shop%2Fci&names=true&limit=100",
 	);
 	assert.ok(stdout.includes("evil\\u001b]0;x\\u0007"));
 });
@@ -68,7 +68,7 @@ test("a machine is named with its realm, by its name beside --realm, or by its i
 	}
 });
 
-test("on a terminal an event is one line with an e-mail; programs get what they always got", async () => {
+test("an event names who by e-mail; on a terminal it is one line, a pipe has its facts whole, and --json its ids", async () => {
 	const facts = JSON.stringify({ key: "DB_URL", environment: "prod", version: 3, note: "x".repeat(200) });
 	const event = { timestamp: new Date().toISOString(), type: "secret.read", actor: "id", realm: "shop", data: facts };
 	await using server = await startService(({ url }) =>
@@ -90,7 +90,7 @@ test("on a terminal an event is one line with an e-mail; programs get what they 
 	const wide = await run([...flags, "--wide"], { env: { ...env, NO_COLOR: "1" }, typed: [], columns: 50 });
 	assert.match(wide.stdout, /^now +ada@example.com +secret.read +shop +DB_URL prod v3 note=x{200}$/m);
 	const piped = (await run(flags, { env })).stdout;
-	assert.ok(piped.endsWith(`${event.timestamp}  secret.read  id     shop   ${facts}\n`), piped);
+	assert.ok(piped.endsWith(`${event.timestamp}  secret.read  ada@example.com  shop   ${facts}\n`), piped);
 	const { events } = JSON.parse((await run([...flags, "--json"], { env, typed: [] })).stdout);
 	assert.deepEqual(events, [event]);
 	const since = new URL(server.requests.at(-1)?.url ?? "", server.address).searchParams.get("since") ?? "";

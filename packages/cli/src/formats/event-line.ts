@@ -52,7 +52,7 @@ function inWords(name: string, value: unknown): string {
 }
 
 /** The person or machine that caused an event, or its id where no name is known. */
-function whoOf(event: Answer): string {
+export function whoOf(event: Answer): string {
 	const machine = parseFacts(text(event, "data"))?.[MACHINE];
 	return optional(event, "email") || (typeof machine === "string" ? `machine:${machine}` : text(event, "actor"));
 }
