@@ -226,8 +226,8 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	["lease revoke i --realm shop", "DELETE realms/shop/leases/i", { body: { message: "gone" } }, "gone\n"],
 	[
-		"lease revoke-all --realm shop --user u --engine pki --yes",
-		'POST leases/revoke {"realm":"shop","user_id":"u","engine":"pki"}',
+		"lease revoke-all --realm shop --engine pki --yes",
+		'POST leases/revoke {"realm":"shop","engine":"pki"}',
 		{ body: { count: 3 } },
 		"leases that are being revoked: 3\n",
 	],

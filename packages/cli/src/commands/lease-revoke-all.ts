@@ -1,7 +1,8 @@
 import type { Command } from "commander";
-import { count } from "../client/answer.ts";
+import { count, text } from "../client/answer.ts";
 import { send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
+import { findUser } from "../client/find-user.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
@@ -24,40 +25,49 @@ export function addRevokeAllCommand(lease: Command, io: Io): void {
 		details: "Only for the instance's administrators. With several options, the leases that match all of them.",
 		options: [
 			option("--realm <slug>", "of this realm"),
-			option("--user <id>", "made by this user"),
+			option("--user <user>", "made by this user, by id or e-mail"),
 			option("--engine <type>", "of this engine"),
 			option("--yes", "do not ask"),
 		],
 		examples: [
 			"svc lease revoke-all --realm shop --engine keyvalue",
-			"svc lease revoke-all --user 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --yes",
+			"svc lease revoke-all --user ada@example.com --yes",
 		],
 		run: revokeAll,
 	});
 }
 
 async function revokeAll(context: Context<RevokeAllOptions>): Promise<void> {
-	const { options } = context;
-	const { realm, user, engine } = options;
+	const { realm, user, engine } = context.options;
+	if ([realm, user, engine].every((named) => named === undefined))
+		throw new Failure("usage", "say whose leases: --realm, --user or --engine");
+	const client = await connect(context);
+	const account = user === undefined ? undefined : await findUser(client, user);
+	const words = { doing: "revoking all leases", done: "revoked" };
+	const whose = describe({ realm, engine, email: account && text(account, "email") });
+	await confirmUnless(context, `Revoke all leases of ${whose}?`, words);
 	const body = {
 		...(realm === undefined ? {} : { realm }),
-		...(user === undefined ? {} : { user_id: user }),
+		...(account === undefined ? {} : { user_id: text(account, "id") }),
 		...(engine === undefined ? {} : { engine }),
 	};
-	if (Object.keys(body).length === 0) throw new Failure("usage", "say whose leases: --realm, --user or --engine");
-	const client = await connect(context);
-	const words = { doing: "revoking all leases", done: "revoked" };
-	await confirmUnless(context, `Revoke all leases of ${describe(options)}?`, words);
 	const call = { method: "POST", path: "leases/revoke", body } as const;
 	const answer = await withProgress(context, "revoking leases", () => send(client, call));
 	await show(context, answer, `leases that are being revoked: ${count(answer, "count")}`);
 	await note(context, "`svc lease list --state revoking` shows which are left");
 }
 
-function describe({ realm, user, engine }: RevokeAllOptions): string {
+/** Leases that are to be revoked. */
+interface Whose {
+	readonly realm: string | undefined;
+	readonly engine: string | undefined;
+	readonly email: string | undefined;
+}
+
+function describe({ realm, engine, email }: Whose): string {
 	const parts = [
 		...(realm === undefined ? [] : [`the realm ${realm}`]),
-		...(user === undefined ? [] : [`the user ${user}`]),
+		...(email === undefined ? [] : [`the user ${email}`]),
 		...(engine === undefined ? [] : [`the engine ${engine}`]),
 	];
 	return visible(parts.join(" and "));

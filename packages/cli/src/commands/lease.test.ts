@@ -69,10 +69,26 @@ test("all leases are revoked on a terminal only after a yes, and never by SVC_RE
 	await using server = await startService(() => ({ body: { count: 2 } }));
 	const env = { ...server.env, SVC_REALM: "shop" };
 	assert.equal((await run(["lease", "revoke-all", "--yes"], { env })).code, 2);
-	const refused = await run(["lease", "revoke-all", "--realm", "shop", "--user", "u\u001b"], { env, typed: ["\n"] });
+	const refused = await run(["lease", "revoke-all", "--realm", "shop", "--engine", "u\u001b"], { env, typed: ["\n"] });
 	assert.equal(refused.code, 1);
-	assert.match(refused.stderr, / realm shop\b.* user u\\u001b\? \[y\/N\] /);
+	assert.match(refused.stderr, / realm shop\b.* engine u\\u001b\? \[y\/N\] /);
 	assert.equal(server.requests.length, 0);
 	assert.equal((await run(["lease", "revoke-all", "--engine", "pki"], { env, typed: ["y\n"] })).code, 0);
 	assert.deepEqual(server.requests[0]?.body, { engine: "pki" });
+});
+
+test("leases of a user are revoked by e-mail or id; a user who is not there is told, and nothing is asked for", async () => {
+	await using server = await startService(({ method, url }) => {
+		if (method === "POST") return { body: { count: 2 } };
+		const isThere = ["ada%40example.com", "u1"].includes(url.replace("/api/v1/users/", ""));
+		return isThere ? { body: { id: "u1", email: "ada@example.com" } } : refusal(404, "not_found", "user not found");
+	});
+	const revoke = (user: string, typed: string) =>
+		run(["lease", "revoke-all", "--user", user], { env: server.env, typed: [typed] });
+	const posted = () => server.requests.filter(({ method }) => method === "POST").map(({ body }) => body);
+	assert.equal((await revoke("bob@example.com", "y\n")).code, 4);
+	assert.deepEqual(posted(), []);
+	assert.match((await revoke("u1", "y\n")).stderr, / user ada@example\.com\? \[y\/N\] /);
+	assert.equal((await revoke("ada@example.com", "y\n")).code, 0);
+	assert.deepEqual(posted(), [{ user_id: "u1" }, { user_id: "u1" }]);
 });
