@@ -89,12 +89,12 @@ async function tellMade(context: Context<RevokeOptions>, client: Client, account
 	const call = { method: "GET", path: path`users/${text(account, "id")}/made` } as const;
 	const made = await withProgress(context, "looking for what they made", () => send(client, call));
 	const lines = [
-		...rows(made, "machines").map((one) => `machine ${text(one, "realm")}/${text(one, "name")}`),
-		...rows(made, "machine_tokens").map((one) => `token ${text(one, "prefix")}… of machine ${text(one, "machine")}`),
-		...rows(made, "trusts").map((one) => `trust ${text(one, "name")} of machine ${text(one, "machine")}`),
-		...rows(made, "invitations").map((one) => `invitation of ${text(one, "email")}`),
+		...linesOf(made, "machines", (one) => `machine ${text(one, "realm")}/${text(one, "name")}`),
+		...linesOf(made, "machine_tokens", (one) => `token ${text(one, "prefix")}… of machine ${text(one, "machine")}`),
+		...linesOf(made, "trusts", (one) => `trust ${text(one, "name")} of machine ${text(one, "machine")}`),
+		...linesOf(made, "invitations", (one) => `invitation of ${text(one, "email")}`),
 	];
-	const links = rows(made, "identities").map((one) => `${text(one, "provider")}: ${text(one, "subject")}`);
+	const links = linesOf(made, "identities", (one) => `${text(one, "provider")}: ${text(one, "subject")}`);
 	const { withMade, keepLinks } = context.options;
 	const what = withMade === true ? "this ends, too" : "this stays, unless you give --with-made";
 	await tell(context, `made in the last 30 days; ${what}:`, lines);
@@ -103,6 +103,15 @@ async function tellMade(context: Context<RevokeOptions>, client: Client, account
 		`identities linked in the last 30 days; they ${keepLinks === true ? "stay" : "end, too"}:`,
 		links,
 	);
+}
+
+/** Most rows of each kind that the server names. */
+const MOST = 100;
+
+/** A line for each row of a kind, and one more where the server may have left some out. */
+function linesOf(made: Answer, kind: string, inWords: (row: Answer) => string): string[] {
+	const lines = rows(made, kind).map(inWords);
+	return lines.length < MOST ? lines : [...lines, `… and perhaps more: the newest ${MOST} of each kind are shown`];
 }
 
 async function tell(context: Context, title: string, lines: readonly string[]): Promise<void> {

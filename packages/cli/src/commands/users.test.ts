@@ -22,7 +22,7 @@ const MADE = {
 	identities: [{ provider: "corp", subject: "s-1" }],
 };
 
-const start = (user: object = ADA) =>
+const start = (user: object = ADA, made: object = MADE) =>
 	startService(({ method, url, body }) => {
 		if (method === "PUT") return { body };
 		if (method === "POST")
@@ -30,7 +30,7 @@ const start = (user: object = ADA) =>
 				body: url.endsWith("/revoke") ? REVOKED : { message: "m" },
 			};
 		if (url.startsWith("/api/v1/users?")) return page("users", [user, { ...ADA, id: "u2", instance_admin: true }]);
-		if (url === "/api/v1/users/u1/made") return { body: MADE };
+		if (url === "/api/v1/users/u1/made") return { body: made };
 		return url === "/api/v1/users/ada%40example.com" ? { body: user } : refusal(404, "not_found", "user not found");
 	});
 const posted = ({ requests }: Awaited<ReturnType<typeof start>>) =>
@@ -152,6 +152,16 @@ test("revoke lists what a user made for others, and --with-made ends it", async 
 		posted(server).map(([, body]) => body),
 		[{ user_id: "u1" }, { user_id: "u1", with_made: true }, { user_id: "u1", keep_links: true }],
 	);
+});
+
+test("revoke says where a list of what a user made may not be whole", async () => {
+	const times = (length: number, [row]: readonly object[]) => Array.from({ length }, () => row);
+	const made = { ...MADE, machines: times(100, MADE.machines), trusts: times(99, MADE.trusts) };
+	await using server = await start({ ...ADA, disabled: true }, made);
+	const { stderr } = await run(["revoke", "--user", "ada@example.com", "--yes"], { env: server.env });
+	const more = "  … and perhaps more: the newest 100 of each kind are shown\n";
+	assert.ok(stderr.includes(`  machine shop/deploy\n${more}  token svc_aaaa…`), stderr);
+	assert.equal(stderr.split(more).length, 2);
 });
 
 test("users find matches a part of the e-mail or name, ignores case, and limits its results", async () => {
