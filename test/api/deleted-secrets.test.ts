@@ -26,6 +26,8 @@ interface Deletion {
 	environment: string;
 	version: number;
 	deleted_by: string;
+	deleted_at: string;
+	purge_at: string;
 }
 
 const asAda = () => ({ token: ada.token });
@@ -46,6 +48,8 @@ test("a deleted secret is listed without its value, and comes back with its hist
 	refused(await client.get(secretPath(slug, key), asAda()), 404, "not_found");
 	const listed = (await deletions()).find((one) => one.key === key);
 	assert.partialDeepStrictEqual(listed, { environment: "dev", version: 2, deleted_by: ada.id });
+	const days = (Date.parse(listed?.purge_at ?? "") - Date.parse(listed?.deleted_at ?? "")) / 86_400_000;
+	assert.equal(days, 30);
 	assert.equal(JSON.stringify(listed).includes("second"), false);
 	assert.partialDeepStrictEqual(ok(await restore(key, { id: listed?.id })), { key, environment: "dev", version: 4 });
 	assert.partialDeepStrictEqual(ok(await client.get(secretPath(slug, key), asAda())), { value: "second", version: 4 });

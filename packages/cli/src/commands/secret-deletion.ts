@@ -61,9 +61,10 @@ export async function listDeleted(
 		String(count(secret, "version")),
 		text(secret, "deleted_at"),
 		emailOf(secret, "deleted_by"),
+		text(secret, "purge_at"),
 		text(secret, "id"),
 	]);
-	const titles = ["KEY", "ENV", "VERSION", instants("DELETED"), ids("BY"), "ID"];
+	const titles = ["KEY", "ENV", "VERSION", instants("DELETED"), ids("BY"), instants("PURGED"), "ID"];
 	await showTable(context, { secrets }, titles, lines, "no deleted secrets here");
 }
 

@@ -131,13 +131,13 @@ test("list shows no values unless asked, neither as a table nor as JSON", async 
 	);
 });
 
-const BY_MACHINE = { deleted_by: "m", deleted_by_machine: "shop/deploy" };
+const DELETED = { deleted_at: "t", deleted_by: "m", deleted_by_machine: "shop/deploy", purge_at: "p" };
 
 test("a secret is deleted for good only after a yes, and restored by key or by id", async () => {
 	await using server = await startFake(
 		({ url }) =>
 			url.includes("deleted=true")
-				? page("secrets", [{ key: "A", environment: "dev", version: 2, deleted_at: "t", id: "d1", ...BY_MACHINE }])
+				? page("secrets", [{ key: "A", environment: "dev", version: 2, id: "d1", ...DELETED }])
 				: { body: WRITTEN },
 		{ plain: true },
 	);
@@ -146,7 +146,10 @@ test("a secret is deleted for good only after a yes, and restored by key or by i
 	assert.match(unasked.stderr, /--yes\b/);
 	const purged = await run(["secret", "delete", "A", "--purge", "--yes"], { env });
 	assert.match(purged.stdout, /^A .* shop\/dev for good\n$/);
-	assert.match((await run(["secret", "list", "--deleted"], { env })).stdout, /A +dev +2 +t +machine:shop\/deploy +d1/);
+	assert.match(
+		(await run(["secret", "list", "--deleted"], { env })).stdout,
+		/A +dev +2 +t +machine:shop\/deploy +p +d1/,
+	);
 	const restored = ["secret", "restore", "A"];
 	assert.match((await run(restored, { env })).stdout, /^A .* shop\/dev, version 3\n$/);
 	await run([...restored, "--id", "d1"], { env });

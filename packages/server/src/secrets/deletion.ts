@@ -33,6 +33,10 @@ function restorableSince(now: Date): string {
 	return new Date(now.getTime() - RESTORABLE_DAYS * DAY_MS).toISOString();
 }
 
+function purgeAt(deleted_at: string): string {
+	return new Date(Date.parse(deleted_at) + RESTORABLE_DAYS * DAY_MS).toISOString();
+}
+
 /**
  * Deletes a secret with its history, which can be restored for 30 days.
  * @throws AppError not_found, forbidden, insufficient_scope, rate_limited
@@ -97,7 +101,10 @@ export async function restoreSecret(
 }
 
 /** A deleted secret in a list. */
-type ListedDeletion = Omit<DeletedSecret, "realm_id">;
+interface ListedDeletion extends Omit<DeletedSecret, "realm_id"> {
+	/** Time after which nobody can restore it, ISO 8601 UTC. */
+	purge_at: string;
+}
 
 /**
  * Reads one page of the secrets that can be restored, of one environment or all, without values.
@@ -125,7 +132,8 @@ export async function listDeletedSecrets(
 	});
 	const facts = { environment: environment ?? "", count: rows.length, values: false, deleted: true };
 	await needs.store.audit.append(eventBy(actor, now, "secret.list", realm, facts));
-	return { rows: rows.map(({ realm_id: _, ...row }) => row), pagination };
+	const listed = rows.map(({ realm_id: _, ...row }) => ({ ...row, purge_at: purgeAt(row.deleted_at) }));
+	return { rows: listed, pagination };
 }
 
 function notRestorable(): AppError {

@@ -38,6 +38,7 @@ const ListedSchema = v.object({
 	deleted_by: v.optional(v.string()),
 	...DeleterFields,
 	deleted_at: v.optional(Instant),
+	purge_at: v.optional(Instant),
 });
 
 /** Not in the specification: `false` asks for the names only. Nothing is opened then. */
