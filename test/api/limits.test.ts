@@ -131,7 +131,7 @@ test("the instance admin is told which realms and accounts are nearly full, or o
 	assert.ok(names(await told(), "realm_bytes", slug, " 53,"), "80 %");
 	assert.ok(!(await told()).some((line) => line.includes(ada.email)), "two of three");
 	await realm(client, ada);
-	assert.ok(names(await told(), "realms_per_account", ada.email, " 10 of 10 "));
+	assert.ok(names(await told(), "realms_per_account", ada.email, " 3 of 3 "));
 	ok(await limit(ada.id, { realm_bytes: 10 * KIB, realms: 10 }));
 	assert.ok(names(await told(), "realm_bytes", slug, " 53,", " of 10,240 "));
 	assert.ok(!(await told()).some((line) => line.includes(ada.email)));
