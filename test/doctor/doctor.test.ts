@@ -67,6 +67,7 @@ test("a new server has nothing that failed, and is told to make a backup and to 
 				"limits",
 				"leases",
 				"engines",
+				"passkeys",
 			],
 		);
 		assert.deepEqual(
