@@ -1,8 +1,7 @@
-/* Preloaded into each thread of a server. On SIGUSR2 every thread prints the files of the server in which a function has run since the last time,
- * and how many threads print. */
+/* Preloaded into each thread of a server. On SIGUSR2 every thread prints the files of the server in which a function has run since the last time. */
 import { Session } from "node:inspector/promises";
 import process from "node:process";
-import { BroadcastChannel, isMainThread, locks } from "node:worker_threads";
+import { BroadcastChannel, isMainThread } from "node:worker_threads";
 
 const SOURCES = new URL("../../../packages/server/src/", import.meta.url).href;
 
@@ -11,19 +10,13 @@ session.connect();
 await session.post("Profiler.enable");
 await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
 
-/** Held by each thread for as long as it lives. */
-const ALIVE = "entered";
-void locks.request(ALIVE, { mode: "shared" }, () => new Promise(() => undefined));
-
 async function print(): Promise<void> {
 	const { result } = await session.post("Profiler.takePreciseCoverage");
 	const files = result.flatMap(({ url, functions }) => {
 		const hasRun = functions.some(({ ranges: [whole] }) => (whole?.count ?? 0) > 0);
 		return hasRun && url.startsWith(SOURCES) ? [url.slice(SOURCES.length)] : [];
 	});
-	const { held = [] } = await locks.query();
-	const threads = held.filter(({ name }) => name === ALIVE).length;
-	process.stdout.write(`entered ${JSON.stringify({ threads, files })}\n`);
+	process.stdout.write(`entered ${JSON.stringify(files)}\n`);
 }
 
 const others = new BroadcastChannel("entered");
