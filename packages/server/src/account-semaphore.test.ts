@@ -14,10 +14,11 @@ import { actorOf } from "./testing/actor.ts";
 import { addAccount, addRealm, openTestRules } from "./testing/rules.ts";
 import { listTokens } from "./tokens/tokens.ts";
 
-/** Questions that no account asks in long questions' turns: those in the turns of whole reads, the server's own, and verifying the log, which another thread does for the instance admin. */
+/** Questions that no account asks in long questions' turns: those in the turns of whole reads, the server's own, its doctor's, and the instance admin's: what somebody made, and verifying the log, which another thread does. */
 const OTHERS = [
 	...["secrets.currentVersions", "secrets.pairs", "secrets.keySet", "secrets.deleted", "secrets.countDeleted"],
-	...["secrets.countExpiring", "leases.openByConfig", "leases.openByRealm", "realms.fullest"],
+	...["secrets.countExpiring", "leases.openByConfig", "leases.openByRealm", "realms.fullest", "realms.unended"],
+	...["factors.passkeyHosts", "revocations.made"],
 	...["audit.verify", "audit.compare", "audit.checkpoints"],
 ];
 
