@@ -66,7 +66,7 @@ test("slow bodies of one source hold 16 MiB; further ones get 503, and everybody
 	await until(() => bodies.filter(isRefused).length >= 14, "14 of 30 are refused");
 	assert.equal(bodies.filter(({ answer }) => answer !== "").length, 14);
 	assert.equal(await metric("used", "body_bytes_per_source"), 16 * MIB);
-	assert.ok((await metric("refused_total", "body_bytes")) >= 14);
+	assert.ok((await metric("refused_total", "body_bytes_per_source")) >= 14);
 	refused(await login("nobody@example.test"), 401, "invalid_credentials");
 	end(bodies);
 	await until(isEmpty, "everything is given back");

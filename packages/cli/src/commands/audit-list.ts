@@ -37,7 +37,7 @@ export const AUDIT_LIST: CommandSpec<ListOptions> = {
 	isDefault: true,
 	summary: "list events, the newest first",
 	details:
-		"On a terminal, each event is one line, with the e-mail of the account, or the name of the machine, that caused it; what does not fit is cut, and --wide shows all. A file or a program gets ids, and each event's facts as JSON.",
+		"On a terminal, each event is one line, with the e-mail of the account, or the name of the machine, that caused it; what does not fit is cut, and --wide shows all. A file or a program gets exact times, e-mails, and each event's facts as JSON; with --json, ids.",
 	options: [
 		option("--realm <slug>", "of this realm"),
 		option("--key <key>", "of secrets with this key"),
