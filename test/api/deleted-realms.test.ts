@@ -196,7 +196,7 @@ test("a restore is an event of the realm that says whose it is, and the log and 
 	assert.partialDeepStrictEqual(verified, { status: "intact", differing: 0 });
 });
 
-test("who read a secret before its realm was restored under another slug is still told, by either slug", async () => {
+test("reads from before a realm was restored under another slug are found by either slug", async () => {
 	const { slug } = await realm(client, ada);
 	await secret(client, ada, slug, "WHO_READ", "a value");
 	ok(await client.get(secretPath(slug, "WHO_READ"), asAda()));

@@ -145,7 +145,7 @@ test("a JWT that may be used again and comes from a second source is an event of
 	);
 });
 
-test("an id of a JWT is in the log without what is no printable character", async () => {
+test("the log replaces unprintable characters in a JWT's id", async () => {
 	const { people, api: client } = world;
 	const { set, exchange } = await deployment();
 	ok(await set(given()));

@@ -107,7 +107,7 @@ at("what a passkey signed is good once, in the browser that asked, and for nobod
 	assert.ok(failed.length > 0 && failed.every(({ data }) => data.method === "passkey" && data.reason === "passkey"));
 });
 
-at("what is no answer of a browser is refused without an echo, and guesses soon have to wait", async (seat) => {
+at("malformed answers are refused without an echo, and repeated guesses have to wait", async (seat) => {
 	const held = await holdSignIn(seat);
 	for (const passkey of ["", "hunter2", "{}", "[]", '{"id":"hunter2"}', JSON.stringify({ id: "x".repeat(5000) })]) {
 		const [status, text] = await send(seat, held, { form: { passkey } });
@@ -153,7 +153,7 @@ at("a new passkey is for the session and account that asked for it, once", async
 	refused(await confirm(), 401);
 });
 
-at("a passkey for another host, page, challenge or algorithm is none, and neither is what it signs", async (seat) => {
+at("a passkey for another host, page, challenge or algorithm is refused, and so is what it signs", async (seat) => {
 	await beginPasskey(seat);
 	const made = await holdForm(seat, () => seat.page.getByRole("button", { name: "Make the passkey now" }).click());
 	const created = JSON.parse(made.answer) as CreatedAnswer;

@@ -51,7 +51,7 @@ at("somebody makes a passkey, signs in with it alone, and removes it with it in 
 	assert.deepEqual(complaints, []);
 });
 
-at("a device that has a passkey of the account makes no other one", async (seat) => {
+at("a device that already has a passkey for the account makes no second one", async (seat) => {
 	const { server, page, who } = seat;
 	const [code = ""] = await makePasskey(seat);
 	await page.goto(`${server.url}/console/account/factors`);
@@ -64,7 +64,7 @@ at("a device that has a passkey of the account makes no other one", async (seat)
 	await page.getByRole("status").getByText("has a passkey of your account already").waitFor();
 });
 
-at("a passkey of which a copy is used ends for both, and its owner is told", async (seat) => {
+at("using a copy of a passkey disables both, and the owner is warned", async (seat) => {
 	const { server, client, root, who } = seat;
 	const [code = "", other = ""] = await makePasskey(seat);
 	const [copy] = await seat.credentials();

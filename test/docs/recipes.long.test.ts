@@ -66,7 +66,7 @@ test("the job of GitLab CI runs with its secrets by the JWT that it declares", a
 	}
 });
 
-test("Kubernetes takes the Pod, and svc finds the token that is projected into it", {
+test("Kubernetes accepts the Pod, and svc finds the projected token", {
 	skip: skipWithoutKubectl || skipWithoutMounts,
 }, async () => {
 	const kubernetes = await startKubernetes();

@@ -27,7 +27,7 @@ before(async () => {
 const valuesOf = (unit: string, directive: string) =>
 	[...unit.matchAll(new RegExp(`^${directive}=(.*)$`, "gm"))].map(([, value = ""]) => value);
 
-test("systemd takes each unit of the page", { skip: skipWithoutSystemd }, async (t) => {
+test("systemd accepts every unit on the page", { skip: skipWithoutSystemd }, async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), "svc-units-"));
 	t.after(() => rm(folder, { recursive: true }));
 	assert.ok(UNITS.length > 3);

@@ -102,7 +102,7 @@ test("a credential outlives neither a kill of the server nor the absence of its 
 	await eventually("the user is gone", async () => !(await isThere(username)));
 });
 
-test("a role takes a token with the scope of the capability that it needs", options, async () => {
+test("a role needs a token with the scope of its capability", options, async () => {
 	ok(await configure({ role_capabilities: { readonly: "secrets:delete", readwrite: "audit:read" } }));
 	const generate = async (scopes: string, role: string) => {
 		const { token } = await apiToken(world.client, world.admin, scopes);

@@ -85,7 +85,7 @@ for (const [title, prepare] of Object.entries(CHANGES)) {
 	}
 }
 
-test("what is held is made where nothing ends", async () => {
+test("a change that was held succeeds when nothing ended meanwhile", async () => {
 	for (const [title, prepare] of Object.entries(CHANGES)) {
 		const who = await person(client, "let");
 		const { method, path, body } = await prepare(who);

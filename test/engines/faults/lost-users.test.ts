@@ -26,7 +26,7 @@ test(
 		}
 		await steering.pass(120);
 		await stays(
-			"each is told once",
+			"each is reported once",
 			async () => (await Promise.all(made.map(({ username }) => toldOf(username)))).every((count) => count === 1),
 			500,
 		);

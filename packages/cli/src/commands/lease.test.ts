@@ -77,7 +77,7 @@ test("all leases are revoked on a terminal only after a yes, and never by SVC_RE
 	assert.deepEqual(server.requests[0]?.body, { engine: "pki" });
 });
 
-test("leases of a user are revoked by e-mail or id; a user who is not there is told, and nothing is asked for", async () => {
+test("a user's leases are revoked by e-mail or id; an unknown user is an error, and nothing is revoked", async () => {
 	await using server = await startService(({ method, url }) => {
 		if (method === "POST") return { body: { count: 2 } };
 		const isThere = ["ada%40example.com", "u1"].includes(url.replace("/api/v1/users/", ""));

@@ -49,7 +49,7 @@ test("a terminal has relative times and states in colour; --utc has exact ones, 
 	assert.ok(!(await listed(200, {}, { NO_COLOR: "1" })).includes("\u001b"));
 });
 
-test("what is well is green, what needs a look yellow, what failed red, in a table and in fields", async () => {
+test("healthy states are green, warnings yellow and failures red, in tables and in fields", async () => {
 	for (const [code, ...words] of [
 		[32, "ok", "healthy", "active", "yes"],
 		[33, "warning", "uncertain", "revoking", "disabled"],

@@ -22,7 +22,7 @@ test("a challenge is good once, for its browser, and until it ends", () => {
 	assert.equal(challenges.checkFor("ada").isChallenge(next), false);
 });
 
-test("an altered challenge, or none at all, is nobody's", () => {
+test("an altered or missing challenge is refused", () => {
 	const challenges = createChallenges(createTestSystem());
 	const bytes = Buffer.from(challenges.make("ada"), "base64url");
 	for (let at = 0; at < bytes.length; at++) {

@@ -112,7 +112,7 @@ test("a request that ends while it waits to reacquire a slot holds up no other",
 	assert.deepEqual(requests.count(), { held: 1, waiting: 0, late: 0 });
 });
 
-test("who listens hears that a request is over, also when it is over already, unless they have stopped listening", async () => {
+test("a listener learns that a request is over, even if it already was, unless it has stopped listening", async () => {
 	const { enter } = bench();
 	const [request] = enter("a");
 	const heard: string[] = [];

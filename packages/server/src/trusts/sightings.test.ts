@@ -4,7 +4,7 @@ import { createSightings } from "./sightings.ts";
 
 const mark = (name: number) => Buffer.from(`JWT ${name}`);
 
-test("each new source of a JWT is told once, with the first address; addresses of one source are one", () => {
+test("each new source of a JWT is reported once, with the first address; addresses of one source count as one", () => {
 	const { see } = createSightings();
 	assert.equal(see(mark(1), "192.0.2.1"), undefined);
 	assert.equal(see(mark(1), "192.0.2.1"), undefined);
@@ -16,7 +16,7 @@ test("each new source of a JWT is told once, with the first address; addresses o
 	assert.equal(see(mark(3), "2001:db8:0:1::1"), "2001:db8::1");
 });
 
-test("one JWT from everywhere, and JWTs without end, take bounded memory and tell a bounded number of times", () => {
+test("one JWT from many sources, and endless JWTs, use bounded memory and are reported a bounded number of times", () => {
 	const { see } = createSightings();
 	const told = Array.from({ length: 100 }, (_, at) => see(mark(0), `192.0.2.${at}`)).filter(Boolean);
 	assert.equal(told.length, 15);

@@ -16,7 +16,7 @@ export interface Sightings {
 	 * @returns the address from which it came first, when it comes from this source for the first time and came from another one before
 	 */
 	see(mark: Buffer, ip: string): string | undefined;
-	/** Forgets the source of an address, so that it is told of again. */
+	/** Forgets the source of an address, so that its next use is reported again. */
 	forget(mark: Buffer, ip: string): void;
 }
 

@@ -52,7 +52,7 @@ async function account(needs: AccountPageNeeds, { actor, query, token }: Visit):
 	};
 }
 
-/** Tells the owner of a passkey that there is a copy of it, which nobody else can know. */
+/** Warns the owner of a passkey that a copy of it exists. */
 function copiedPasskey(name: string): Html {
 	return html`<p class="error" role="alert">A copy of your passkey ${name} was used, so it signs in no more. Look at <a href="/console/account/sessions">where you are signed in</a>, then <a href="/console/account/factors">remove it</a>.</p>`;
 }

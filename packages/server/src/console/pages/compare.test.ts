@@ -68,7 +68,7 @@ async function open(pages: ReturnType<typeof comparePage>, query: object = {}): 
 
 const compare = () => open(comparePage(needs), { from: "dev", to: "test" });
 
-test("keys that are equal are compared in a step each, so that a page of none leaves others their turns", async () => {
+test("equal keys are compared one step at a time, so that a page without differences lets others take turns", async () => {
 	const before = pace.steps;
 	assert.match(await compare(), new RegExp(`${KEYS} keys have`));
 	assert.ok(pace.steps - before >= KEYS, `${pace.steps - before} steps`);
@@ -80,7 +80,7 @@ test("a realm's keys are shown a few in each step", async () => {
 	assert.equal(pace.steps - before, Math.ceil(KEYS / 50));
 });
 
-test("of one account one large page is made at a time, and beyond 16 waiting it is refused", async () => {
+test("an account's large pages are made one at a time; the seventeenth that waits is refused", async () => {
 	const pending = Array.from({ length: 17 }, (_, at) => (at % 2 === 0 ? compare() : open(secretsPages(needs))));
 	await nextTurn();
 	assert.equal(large_pages.limit.used(), 16);

@@ -70,7 +70,7 @@ export async function passkeyContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await signIn(account, { factor_id, step: 0 }), "cloned");
 	});
 
-	test("an app's step that was used is no copy, and another account's passkey is none of this one's", async () => {
+	test("a used app code is no sign of a copy, and another account's passkey does not work", async () => {
 		const [account, other] = [await addAccount(store), await addAccount(store)];
 		const app = await addTo(account, "totp", 100);
 		assert.equal(await signIn(account, { factor_id: app, step: 100 }), "used");

@@ -108,7 +108,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual([state, reason, due_at], ["revoking", "requested", NOW_MS]);
 	});
 
-	test("of much that a user made, each revocation ends a part and says so; the log of a realm tells it once", async () => {
+	test("each revocation of much that a user made ends a part and says so; a realm's log records it once", async () => {
 		const { people, realms, revoke } = await setUp();
 		const [{ id: owner }, { id: user_id }] = people;
 		const made = { created_by: user_id, created_at: MADE_AT };
@@ -135,7 +135,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await store.machines.countTokens(other.id), 1);
 	});
 
-	test("of a realm's many tokens, each revocation ends a part and says so", async () => {
+	test("each revocation of a realm's many tokens ends a part and says so", async () => {
 		const { realms, revoke } = await setUp();
 		const machine = aMachine(realms[1].id);
 		await store.machines.set(machine, anEvent());

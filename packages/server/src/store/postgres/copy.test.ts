@@ -88,7 +88,7 @@ test("SQLite finds a copy sound: rows, sums and tip fit the same keys, and the l
 	assert.equal((await copy.audit.verify([])).status, "intact");
 });
 
-test("SQLite goes on where a copy was taken, and gives no secret's number again", options, async (t) => {
+test("SQLite continues from a copy and never reuses a secret's number", options, async (t) => {
 	const { store, member, realm, aside } = await setUp(t);
 	// As if those before it had been purged.
 	await aside("SELECT setval('svc.secret_id', 1000)");

@@ -35,7 +35,7 @@ UNION ALL SELECT 'object ' || type || ' ' || identity, ''
 	WHERE refclassid = 'pg_namespace'::regclass AND refobjid = $1::regnamespace
 		AND classid NOT IN ('pg_default_acl'::regclass, 'pg_publication_namespace'::regclass)`;
 
-/** Longest name of an object that is told: another program gave it. */
+/** Maximum length of a reported object name: another program chose it. */
 const MAX_NAME = 200;
 
 /** Describes the objects of a schema in the running transaction, whatever the schema is called. */

@@ -219,7 +219,7 @@ test("versions are looked up by the index of their numbers, each once", () => {
 	);
 });
 
-test("a page of a list is read in the order of an index, and nothing behind it", () => {
+test("a page of a list is read in index order, and no further", () => {
 	for (const name of [
 		"tokens.list",
 		"policy.list",
