@@ -21,6 +21,9 @@ interface Made {
 	path: string;
 }
 
+/** Milliseconds for deleting bindings again, once the account is gone. */
+const SECOND_TRY_MS = 2000;
+
 /** Characters allowed in a header; an API server's own tokens have about a thousand. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
@@ -55,7 +58,8 @@ export async function createCredential(orchestrator: Orchestrator, wanted: Crede
 }
 
 /**
- * Deletes the bindings that an account may have, as far as possible, and then the account.
+ * Deletes the bindings that an account may have, as far as possible, and then the account. A binding whose deletion was not answered is
+ * tried once more after the account, for the API server may have come back in between.
  * @throws EngineError `deleting service account: …`, also when there is no such account
  * Spec: ENGINES › containerorch operations
  */
@@ -63,10 +67,17 @@ export async function deleteCredential(orchestrator: Orchestrator, namespace: st
 	const bindings = descriptor.default_roles.map(
 		(role) => `${bindingsPath(namespace)}/${bindingName({ name, role: role.name })}`,
 	);
-	await Promise.allSettled(bindings.map((path) => orchestrator.call({ method: "DELETE", path })));
+	const tries = await Promise.allSettled(bindings.map((path) => orchestrator.call({ method: "DELETE", path })));
 	await orchestrator.call({ method: "DELETE", path: `${accountsPath(namespace)}/${name}` }).catch((error: unknown) => {
 		throw inStep("deleting service account", error);
 	});
+	const unanswered = bindings.filter((_, at) => isUnanswered(tries[at]));
+	const signal = AbortSignal.timeout(SECOND_TRY_MS);
+	await Promise.allSettled(unanswered.map((path) => orchestrator.call({ method: "DELETE", path, signal })));
+}
+
+function isUnanswered(tried: PromiseSettledResult<Fields> | undefined): boolean {
+	return tried?.status === "rejected" && tried.reason instanceof CallError && tried.reason.status === undefined;
 }
 
 /** Turns a failed call into a refusal; returns other errors as they are. */

@@ -220,6 +220,14 @@ test("bindings that cannot be deleted do not keep the account", async (t) => {
 	}
 });
 
+test("bindings whose deletion is not answered are deleted after the account, once it is", async (t) => {
+	const { fake, generate, validate } = await startBench(t);
+	const { service_account } = await generate({ role: "viewer" });
+	fake.fault("delete_binding", { does: "drop", times: 3 });
+	await validate({ service_account });
+	assert.deepEqual([...fake.objects.keys()], []);
+});
+
 test("validate touches nothing but what the engine could have made", async (t) => {
 	const { fake, validate } = await startBench(t);
 	const unmanaged = "refusing to delete a non-managed service account: ";
