@@ -6,7 +6,8 @@ import { AppError } from "../../../packages/server/src/errors.ts";
 import { readForm } from "../../../packages/server/src/http/input.ts";
 import type { Target } from "../target.ts";
 
-const FORM_BYTES = 256 * 1024;
+/** Size of a form of the console. */
+const FORM_BYTES = 1024 * 1024;
 const HEADERS = 16 * 1024;
 
 /** Makes a form that has arrived completely. */
@@ -17,7 +18,7 @@ function posted(body: Buffer): IncomingMessage {
 
 async function read(body: Buffer): Promise<Record<string, string> | undefined> {
 	try {
-		return await readForm(posted(body), () => () => undefined);
+		return await readForm(posted(body), () => () => undefined, FORM_BYTES);
 	} catch (error) {
 		if (error instanceof AppError) return undefined;
 		throw error;

@@ -73,15 +73,16 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	const isPost = request.method === "POST";
 	if (!isPost && request.method !== "GET") throw notAllowed();
 	const token = site.cookies.read(request.headers.cookie);
-	const form = isPost ? await request.readForm(token === undefined ? STRANGERS_FORM_BYTES : undefined) : {};
+	const identity = { ...site.needs, sessions: site.sessions };
+	const actor = token && (await identifySession(identity, token, request.request_id, request.ip));
+	// A cookie that opens nothing is a stranger's.
+	const form = isPost ? await request.readForm(actor ? undefined : STRANGERS_FORM_BYTES) : {};
 	const [pathname = ""] = request.target.split("?");
 	const registering = await answerRegister(registerNeeds(site), request, pathname, form);
 	if (registering !== undefined) return entered(site, registering);
 	const entering = await answerSignIn(signInNeeds(site), request, pathname, form);
 	if (entering !== undefined) return entered(site, entering);
 	if (token === undefined && isFromElsewhere(request)) return show(site, NOBODY, bounce(request.target));
-	const identity = { ...site.needs, sessions: site.sessions };
-	const actor = token && (await identifySession(identity, token, request.request_id, request.ip));
 	if (!actor && !(await site.needs.store.accounts.hadAny()))
 		return show(site, NOBODY, await registerPage(registerNeeds(site), {}));
 	if (!actor) {

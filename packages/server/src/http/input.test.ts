@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import * as v from "valibot";
 import { AppError, type ErrorCode } from "../errors.ts";
 import { errorMessage, RequiredText } from "../messages.ts";
+import { longestTurn } from "../testing/longest-turn.ts";
 import { MAX_BODY_BYTES } from "./bodies.ts";
 import { check, parseQuery, readForm, readJson as readJsonOf } from "./input.ts";
 
@@ -210,11 +212,30 @@ test("what the schema does not name is dropped, and the first problem alone is t
 	assert.throws(() => check(Schema, { count: "x", flag: "y" }), refusedAs("missing_field", /^text\b/));
 });
 
-test("a form of more than 1024 fields is refused", async () => {
-	const form = (fields: number) => {
-		const body = Array.from({ length: fields }, (_, at) => `f${at}=`).join("&");
-		return readForm(incoming([body], { "content-type": "application/x-www-form-urlencoded" }), () => () => undefined);
+const formOf = (body: string) =>
+	readForm(
+		incoming([body], { "content-type": "application/x-www-form-urlencoded" }),
+		() => () => undefined,
+		MAX_BODY_BYTES,
+	);
+
+test("a form of plus signs costs no more than one of letters", async () => {
+	const cost = async (repeated: string) => {
+		const [text, meant] = [repeated, repeated.replaceAll("+", " ")].map((one) => one.repeat(MAX_BODY_BYTES / 2 - 1));
+		const turns = longestTurn();
+		const { a } = await formOf(`a=${text}`);
+		await nextTurn();
+		const { longest_ms } = turns.stop();
+		assert.equal(a, meant);
+		return longest_ms;
 	};
+	await cost("xy");
+	const [letters, pluses] = [await cost("xy"), await cost("+x")];
+	assert.ok(pluses < 10 + 3 * letters, `${pluses} ms, ${letters} ms of letters`);
+});
+
+test("a form of more than 1024 fields is refused", async () => {
+	const form = (fields: number) => formOf(Array.from({ length: fields }, (_, at) => `f${at}=`).join("&"));
 	assert.equal(Object.keys(await form(1024)).length, 1024);
 	await assert.rejects(form(1025), refusedAs("bad_request", /at most 1024 fields$/));
 });

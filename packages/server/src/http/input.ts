@@ -13,6 +13,8 @@ const pace = new Pace();
 /** Largest form, in bytes: an identity provider's answer. */
 const MAX_FORM_BYTES = 256 * 1024;
 
+const [PLUS, SPACE] = [0x2b, 0x20];
+
 /** Most fields of a form: the comparison of two environments has up to 1,000 boxes. */
 const MAX_FORM_FIELDS = 1024;
 
@@ -77,7 +79,7 @@ export async function readForm(
 		throw new AppError("bad_request", "the body must be a form: application/x-www-form-urlencoded");
 	}
 	const form: Record<string, string> = Object.create(null);
-	const text = await readBody(incoming, hold, most, (bytes) => bytes.toString());
+	const text = await readBody(incoming, hold, most, (bytes) => withSpaces(bytes).toString());
 	// Each one costs far more memory than its two bytes.
 	const fields = text.split("&", MAX_FORM_FIELDS + 1).length;
 	if (fields > MAX_FORM_FIELDS) throw new AppError("bad_request", `a form has at most ${MAX_FORM_FIELDS} fields`);
@@ -86,6 +88,12 @@ export async function readForm(
 		form[name] = value;
 	}
 	return form;
+}
+
+/** Puts the spaces that plus signs stand for into a form's bytes: URLSearchParams takes 70 ms for a million of them. */
+function withSpaces(bytes: Buffer): Buffer {
+	for (let at = 0; at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = SPACE;
+	return bytes;
 }
 
 /**
