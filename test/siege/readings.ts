@@ -99,7 +99,7 @@ export function forgetPeak(pid: number): void {
 	writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Processor time in seconds: of the machine, without work of low priority, which gives way; and of a process with all its descendants. */
+/** Processor time in seconds: of the machine, and of a process with all its descendants. */
 export interface Busy {
 	readonly allS: number;
 	readonly oursS: number;
@@ -109,7 +109,7 @@ const TICKS_PER_S = 100;
 
 /** Reads the processor times for this process. */
 export function readBusy(): Busy {
-	const [, user = 0, , system = 0, , , irq = 0, softirq = 0, steal = 0] = readFileSync("/proc/stat", "utf8")
+	const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = readFileSync("/proc/stat", "utf8")
 		.split("\n", 1)
 		.join()
 		.split(/\s+/)
@@ -128,7 +128,7 @@ export function readBusy(): Busy {
 	}
 	const isOurs = (pid: number): boolean => pid === process.pid || (parents.has(pid) && isOurs(parents.get(pid) ?? 0));
 	const ours = [...used].reduce((sum, [pid, ticks]) => (isOurs(pid) ? sum + ticks : sum), 0);
-	return { allS: (user + system + irq + softirq + steal) / TICKS_PER_S, oursS: ours / TICKS_PER_S };
+	return { allS: (user + nice + system + irq + softirq + steal) / TICKS_PER_S, oursS: ours / TICKS_PER_S };
 }
 
 /** Returns the fields of /proc/PID/stat after the name, which may contain spaces; undefined when the process has ended. */
