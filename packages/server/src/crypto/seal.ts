@@ -95,7 +95,7 @@ export function openPortable(text: string, keyById: (id: Buffer) => DataKey | un
 
 function sealBox(key: DataKey, associatedData: Buffer, plaintext: Uint8Array, randomBytes: RandomBytes): Buffer {
 	const nonce = randomBytes(NONCE_BYTES);
-	return Buffer.concat([key.header, nonce, seal(key.cipher, nonce, plaintext, associatedData)]);
+	return seal(key.cipher, nonce, plaintext, associatedData, [key.header, nonce]);
 }
 
 function openBox(key: DataKey, associatedData: Buffer, box: Buffer): Buffer | undefined {

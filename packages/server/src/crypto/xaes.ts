@@ -5,7 +5,9 @@
  *   Kx = AES(K, M1 ^ K1) || AES(K, M2 ^ K1)   with M1 = 00 01 'X' 00 || nonce[0..12], M2 = 00 02 'X' 00 || nonce[0..12]
  *   box = AES-256-GCM(Kx, nonce[12..24], plaintext, aad) || tag
  */
+
 import { type Cipheriv, createCipheriv, createDecipheriv } from "node:crypto";
+import { release } from "./release.ts";
 
 /** Bytes of a key. */
 export const KEY_BYTES = 32;
@@ -47,9 +49,16 @@ export function importKey(bytes: Buffer): XaesKey {
 /**
  * Encrypts and authenticates one message.
  * @param nonce 24 bytes, never used twice with this key; random ones are fine
+ * @param before bytes to put before the box
  * @returns ciphertext followed by its tag
  */
-export function seal(key: XaesKey, nonce: Buffer, plaintext: Uint8Array, aad: Uint8Array): Buffer {
+export function seal(
+	key: XaesKey,
+	nonce: Buffer,
+	plaintext: Uint8Array,
+	aad: Uint8Array,
+	before: readonly Uint8Array[] = [],
+): Buffer {
 	if (nonce.length !== NONCE_BYTES) throw new RangeError(`a nonce has ${NONCE_BYTES} bytes`);
 	const subkey = deriveKey(key, nonce);
 	const cipher = createCipheriv("aes-256-gcm", subkey, nonce.subarray(DERIVING_BYTES), GCM);
@@ -57,7 +66,9 @@ export function seal(key: XaesKey, nonce: Buffer, plaintext: Uint8Array, aad: Ui
 	cipher.setAAD(aad);
 	const ciphertext = cipher.update(plaintext);
 	cipher.final();
-	return Buffer.concat([ciphertext, cipher.getAuthTag()]);
+	const box = Buffer.concat([...before, ciphertext, cipher.getAuthTag()]);
+	release(ciphertext);
+	return box;
 }
 
 /** Checks and decrypts the output of `seal`; undefined when key, nonce, box or associated data differ from those it was sealed with. */

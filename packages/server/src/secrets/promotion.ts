@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import { eventBy } from "../audit/model.ts";
+import { release } from "../crypto/release.ts";
 import { AppError } from "../errors.ts";
 import type { Environment } from "../messages.ts";
 import { authorize } from "../policy/authorize.ts";
@@ -99,6 +100,7 @@ async function promote(
 		});
 	}
 	const written = await needs.store.secrets.promote(promoted, eventBy(actor, now, "secret.set", realm, {}));
+	for (const { row } of promoted) release(row.value);
 	if (written === "realm_gone") throw realmNotFound();
 	if (written === "limit_reached") throw realmFull();
 	if (written === "changed") throw changedMeanwhile();

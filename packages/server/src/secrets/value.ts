@@ -1,4 +1,5 @@
 import type { Keyring } from "../crypto/keyring.ts";
+import { release } from "../crypto/release.ts";
 import { type EncryptionContext, openPortable, openRecord, sealRecord } from "../crypto/seal.ts";
 import { AppError } from "../errors.ts";
 import type { System } from "../system.ts";
@@ -25,7 +26,10 @@ export async function sealValue(
 	value: string,
 ): Promise<Buffer> {
 	const key = await needs.keyring.record(row.realm_id);
-	return sealRecord(key, valueContext(row), Buffer.from(value), needs.system.randomBytes);
+	const bytes = Buffer.from(value);
+	const box = sealRecord(key, valueContext(row), bytes, needs.system.randomBytes);
+	release(bytes);
+	return box;
 }
 
 /** Milliseconds for which the readings of one cached row share an opening, a fifth of a reading's work. No plaintext is kept for longer. */
@@ -55,6 +59,7 @@ export async function openStored(needs: { keyring: Keys }, row: SecretVersion): 
 	const bytes = key && openRecord(key, valueContext(row), row.value);
 	if (bytes !== undefined) {
 		const text = bytes.toString();
+		release(bytes);
 		share(row, text);
 		return text;
 	}

@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
+import { releaseAll } from "../../crypto/release.ts";
 import { createRowMacs, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
@@ -108,6 +109,7 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 			attempt(() => {
 				const { batch, next } = gather(request);
 				send({ kind: "report", report: run(batch) });
+				releaseAll(batch);
 				if (next !== undefined) receive(next);
 				if (next !== "close") log.look();
 			});
