@@ -2,7 +2,7 @@ import { clientGone } from "../errors.ts";
 import { onClientGone } from "../request-slot.ts";
 
 /** Milliseconds that all long work of one kind may take in one turn of the event loop. */
-const SHARE_MS = 8;
+const SHARE_MS = 4;
 
 /** Items of a list that are worked on in one step. */
 const FEW = 50;
