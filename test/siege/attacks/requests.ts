@@ -1,4 +1,4 @@
-import { keepAsking, posting, signedIn } from "../asking.ts";
+import { ask, keepAsking, posting, signedIn } from "../asking.ts";
 import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
 import { askWithoutPause, bytesOf, type RequestText } from "../connection.ts";
 
@@ -102,6 +102,12 @@ export const REQUESTS: readonly Attack[] = [
 	{
 		name: "promote",
 		title: "promotions of 7.5 MB of the largest realm, 8 connections",
+		/** Makes room for the 20 versions that are kept of each copy. */
+		async prepare(target) {
+			const { id } = JSON.parse((await ask(target, { path: "/api/v1/auth/whoami" }, target.token)).body);
+			const limits = posting(`/api/v1/users/${id}/limits`, { realm_bytes: 2 ** 30 });
+			await ask(target, { ...limits, method: "PUT" }, target.admin);
+		},
 		run(target, counts, over) {
 			const text = promotionOf(target);
 			return keepAsking(target, { connections: 8, source: () => sourceOf(target, 0), next: () => text }, counts, over);
