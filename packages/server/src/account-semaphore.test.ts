@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { createLongQuestions } from "./account-semaphore.ts";
+import { type Caller, createLongQuestions } from "./account-semaphore.ts";
 import { latestProof, listEvents } from "./audit/audit.ts";
 import { eventsPerDay, readsPerDay } from "./audit/days.ts";
 import { exportEvents, findKeys } from "./audit/export.ts";
@@ -42,7 +42,7 @@ test("each question that may read many rows is asked in a turn of its account", 
 		]),
 	) as unknown as Store;
 	const long_questions = {
-		run: <T>(ask: () => Promise<T>, { payer }: { payer: string }) => payers.run(payer, ask),
+		run: <T>(ask: () => Promise<T>, { payer }: Caller) => payers.run(payer, ask),
 	};
 	const needs = { ...rules, store, long_questions, hasRole: () => true, realms_per_account: 1 };
 	const account = await addAccount(rules.store);
@@ -65,21 +65,26 @@ test("each question that may read many rows is asked in a turn of its account", 
 	assert.deepEqual(asked, new Set(long.map((name) => `${name} for payer`)));
 });
 
+/** Makes a caller of a person's name, or of `payer/realm/machine`. */
+function callerOf(name: string): Caller {
+	const [payer = "", realm_id = null, machine] = name.split("/");
+	return machine === undefined
+		? { payer, user_id: payer, realm_id: null, machine }
+		: { payer, user_id: machine, realm_id, machine: {} };
+}
+
 /** Long questions that end on command. */
 function bench() {
 	const turns = createLongQuestions();
 	const begun: string[] = [];
 	const ends: Record<string, () => void> = {};
-	const ask = (payer: string, name: string) =>
-		turns.run(
-			() => {
-				begun.push(name);
-				return new Promise<void>((resolve) => {
-					ends[name] = resolve;
-				});
-			},
-			{ payer },
-		);
+	const ask = (caller: string, name: string) =>
+		turns.run(() => {
+			begun.push(name);
+			return new Promise<void>((resolve) => {
+				ends[name] = resolve;
+			});
+		}, callerOf(caller));
 	const end = async (name: string) => {
 		ends[name]?.();
 		await nextTurn();
@@ -116,4 +121,22 @@ test("beyond 64 waiting long questions an account is refused under the limit's n
 	await end("b");
 	for (let at = 0; at < 65; at++) await end(`a${at}`);
 	await Promise.all(all);
+});
+
+test("a machine's waiting questions leave turns and places to its owner, to the owner's other realms, and to its realm's other machines", async () => {
+	const { turns, begun, ask, end } = bench();
+	const isRefused = (error: unknown) => error instanceof AppError && error.code === "rate_limited";
+	const flood = Array.from({ length: 33 }, (_, at) => ask("ada/shop/bot", `bot${at}`));
+	await assert.rejects(ask("ada/shop/bot", "more"), isRefused, "half of the 64 places");
+	const others = Array.from({ length: 16 }, (_, at) => ask("ada/shop/other", `other${at}`));
+	await assert.rejects(ask("ada/shop/other", "more"), isRefused, "half of what is left");
+	await assert.rejects(ask("ada/shop/third", "more"), isRefused, "three quarters are the realm's");
+	const rest = [ask("ada", "own"), ask("ada/blog/bot", "blog")];
+	for (const name of ["bot0", "bot1", "own", "blog"]) await end(name);
+	assert.deepEqual(begun, ["bot0", "bot1", "own", "blog", "other0"]);
+	rest.push(...Array.from({ length: 18 }, (_, at) => ask("ada", `own${at}`)));
+	assert.equal(turns.limit.used(), 64);
+	await assert.rejects(ask("ada", "more"), isRefused);
+	for (let at = 0; at < begun.length; at++) await end(begun[at] ?? "");
+	await Promise.all([...flood, ...others, ...rest]);
 });

@@ -1,14 +1,28 @@
 import { AppError, clientGone } from "./errors.ts";
+import type { CallerKeys } from "./fair-queue.ts";
 import type { Limit } from "./limits.ts";
 import { createSemaphore } from "./semaphore.ts";
+
+/** The part of a caller (see Actor) that tells whose share its work takes. */
+export interface Caller {
+	payer: string;
+	user_id: string;
+	realm_id: string | null;
+	machine: object | undefined;
+}
+
+/** Names the shares that a caller's work takes: the payer's, and within it a person's own, or those of a machine's realm and of the machine. */
+export function keysOf({ payer, user_id, realm_id, machine }: Caller): CallerKeys {
+	return machine === undefined ? [payer, user_id] : [payer, realm_id ?? "", user_id];
+}
 
 /** Limits costly work per account: an account that asks for much waits, and others do not. */
 export interface AccountSemaphore {
 	/**
 	 * Runs a caller's work when the turn of its account comes. Work whose request's connection closes before that is not begun.
-	 * @throws AppError rate_limited, with Retry-After, when too much of this account's work is waiting
+	 * @throws AppError rate_limited, with Retry-After, when too much of this account's work is waiting, or of its machines
 	 */
-	run<T>(task: () => Promise<T>, caller: { payer: string }): Promise<T>;
+	run<T>(task: () => Promise<T>, caller: Caller): Promise<T>;
 	/** The limit on waiting work, for display. */
 	limit: Limit;
 }
@@ -19,7 +33,7 @@ interface Costly {
 	name: string;
 	/** The work, in the plural. */
 	what: string;
-	/** Maximum tasks running at a time: of one account, and of all. */
+	/** Maximum tasks running at a time: of one account with its machines, and of all. */
 	each: number;
 	all?: number;
 	/** Maximum waiting tasks of one account. */
@@ -30,12 +44,12 @@ interface Costly {
 /** Makes the semaphore. Design: §13 */
 export function createAccountSemaphore({ name, what, each, all, waiting, hint }: Costly): AccountSemaphore {
 	const busy = () => {
-		const message = `${waiting} ${what} of this account are already waiting (${name}): try again in a second`;
+		const message = `${waiting} ${what} of this account, or its machines' part of them, are already waiting (${name}): try again in a second`;
 		return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
 	};
 	const semaphore = createSemaphore(all ?? Number.POSITIVE_INFINITY, { each, waiting, busy });
 	return {
-		run: (task, { payer }) => semaphore.run(task, { key: payer, left: clientGone }),
+		run: (task, caller) => semaphore.run(task, { keys: keysOf(caller), left: clientGone }),
 		limit: { name, max: waiting, used: semaphore.fullest, refused: semaphore.refused, hint },
 	};
 }

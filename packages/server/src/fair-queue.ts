@@ -1,4 +1,24 @@
 /**
+ * Keys of a caller's work, from the outermost: the account or the source that it counts against and, of an account, the person, or the realm of a
+ * machine and the machine.
+ */
+export type CallerKeys = readonly [payer: string, ...string[]];
+
+/** Parts of what others of the same account leave: of the account, of all machines of one realm, and of one machine. */
+const PARTS = [1, 3 / 4, 1 / 2] as const;
+
+/**
+ * Computes how much is allowed under one of a caller's keys, so that a machine, or a realm with many, leaves room to its owner's people and other
+ * realms. Design: §13
+ * @param max what the account is allowed
+ * @param depth of the key, the outermost being 0
+ * @param others what is taken under the outermost key, and not under this one
+ */
+export function partOf(max: number, { length }: readonly string[], depth: number, others: number): number {
+	return length < PARTS.length ? max : (max - others) * (PARTS[depth] ?? 1);
+}
+
+/**
  * Waiting items under keys: the keys take turns, and items of one key go in order of arrival. A key may hold further keys, which take turns
  * within it. A key that comes, or has had its turn, goes behind the others.
  */
@@ -63,10 +83,18 @@ export class FairQueue<Item> {
 		for (const queue of this.#ring.values()) yield* queue;
 	}
 
-	/** Counts the items under a key, or under one key of it. */
-	count(key: string, inner?: string): number {
-		const queue = this.#ring.get(key);
-		return (inner === undefined ? queue?.size : queue?.count(inner)) ?? 0;
+	/** Counts the items under a key, or under a key within it. @param keys from the outermost one */
+	count(...[key, ...inner]: readonly string[]): number {
+		return key === undefined ? this.#size : (this.#ring.get(key)?.count(...inner) ?? 0);
+	}
+
+	/** Tells whether one more item fits under a caller's keys. @param max items of its account */
+	hasRoom(max: number, keys: CallerKeys): boolean {
+		const all = this.count(keys[0]);
+		return keys.every((_, depth) => {
+			const own = this.count(...keys.slice(0, depth + 1));
+			return own < partOf(max, keys, depth, all - own);
+		});
 	}
 
 	/** Counts the items under the outermost key that has most. */

@@ -10,12 +10,13 @@ const busy = () => new Error("busy");
 function tasks(semaphore: Semaphore) {
 	const started: string[] = [];
 	const begin = (key: string, name: string, limit_ms?: number) => {
+		const [payer = "", ...inner] = key.split("/");
 		const end = Promise.withResolvers<void>();
 		const task = () => {
 			started.push(name);
 			return end.promise;
 		};
-		const done = semaphore.run(task, { key, ...(limit_ms === undefined ? {} : { limit_ms }) });
+		const done = semaphore.run(task, { keys: [payer, ...inner], ...(limit_ms === undefined ? {} : { limit_ms }) });
 		return { done, end: () => end.resolve() };
 	};
 	return { begin, started };
@@ -98,6 +99,37 @@ test("tasks beyond a key's waiting limit are refused, and a failed task ends its
 	assert.equal(await semaphore.run(async () => 1), 1);
 });
 
+test("one machine takes half of what others of its account leave, a realm's machines three quarters, its owner all", async () => {
+	const { begin, started } = tasks(createSemaphore(Number.POSITIVE_INFINITY, { each: 16 }));
+	const all = ["a/shop/1", "a/shop/2", "a/shop/3", "a/blog/4", "a/a"].flatMap((key) =>
+		Array.from({ length: 16 }, () => begin(key, key)),
+	);
+	const counts = () =>
+		["a/shop/1", "a/shop/2", "a/shop/3", "a/blog/4", "a/a"].map((key) => started.filter((name) => name === key).length);
+	assert.deepEqual(counts(), [8, 4, 0, 2, 2]);
+	for (const task of all) task.end();
+	await Promise.all(all.map(({ done }) => done));
+	assert.deepEqual(counts(), [16, 16, 16, 16, 16]);
+	const alone = Array.from({ length: 16 }, () => begin("a/a", "alone"));
+	assert.equal(started.filter((name) => name === "alone").length, 16);
+	for (const task of alone) task.end();
+	await Promise.all(alone.map(({ done }) => done));
+});
+
+test("a task that ends makes room for one of its own realm and one of another", async () => {
+	const { begin, started } = tasks(createSemaphore(Number.POSITIVE_INFINITY, { each: 5 }));
+	const first = begin("a/shop/1", "shop 1");
+	const all = [begin("a/shop/1", "shop 1"), begin("a/shop/1", "shop 1"), begin("a/blog/2", "blog")];
+	all.push(begin("a/blog/2", "next"), begin("a/shop/3", "shop 3"));
+	assert.deepEqual(started, ["shop 1", "shop 1", "shop 1", "blog"]);
+	first.end();
+	await first.done;
+	await settle();
+	assert.deepEqual(started.slice(4), ["next", "shop 3"]);
+	for (const task of all) task.end();
+	await Promise.all(all.map(({ done }) => done));
+});
+
 test("a task releases its request's slot before it waits", async () => {
 	let left = 0;
 	const slot = { release: () => left++, reacquire: async () => undefined, onOver: () => () => undefined };
@@ -116,7 +148,7 @@ test("a waiting task whose client goes is not begun, and the next one has its tu
 	};
 	const slot = { release: () => undefined, reacquire: async () => undefined, onOver };
 	const left = () => new Error("nobody waits");
-	const wait = (name: string) => semaphore.run(async () => void started.push(name), { key: "a", left });
+	const wait = (name: string) => semaphore.run(async () => void started.push(name), { keys: ["a"], left });
 	const gone = withSlot(slot, wait, "a2");
 	const refused = assert.rejects(gone, /^Error: nobody waits$/);
 	for (const listener of listeners) listener();

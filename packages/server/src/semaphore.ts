@@ -1,11 +1,11 @@
-import { FairQueue } from "./fair-queue.ts";
+import { type CallerKeys, FairQueue } from "./fair-queue.ts";
 import { onClientGone, releaseSlot } from "./request-slot.ts";
 
-/** Bounds on the tasks of one key, and the error of a task that does not get its turn. */
+/** Bounds on the tasks of one outermost key, of which a machine's may take a part, and the error of a task that does not get its turn. */
 export interface KeyBounds {
-	/** Tasks of one key that run at once. */
+	/** Tasks that run at once. */
 	each: number;
-	/** Tasks of one key that wait. */
+	/** Tasks that wait. */
 	waiting: number;
 	/** Makes the error when too many wait, or the turn does not come in time. */
 	busy(): Error;
@@ -13,8 +13,8 @@ export interface KeyBounds {
 
 /** How a task waits. */
 interface Wait {
-	/** Keys take turns. */
-	key?: string;
+	/** Keys take turns, and so do those within each. */
+	keys?: CallerKeys;
 	/** Milliseconds after which a task that has not begun never will. */
 	limit_ms?: number;
 	/** Makes the error of a task that has not begun when its request's client goes. Without it, the task waits on. */
@@ -27,15 +27,19 @@ export interface Semaphore {
 	acquire(wait?: Wait): Promise<() => void>;
 	/** Runs a task when its turn comes. */
 	run<T>(task: () => Promise<T>, wait?: Wait): Promise<T>;
-	/** Counts the waiting tasks of the key that has most. */
+	/** Counts the waiting tasks of the outermost key that has most. */
 	fullest(): number;
 	/** Counts the tasks that did not get their turn. */
 	refused(): number;
 }
 
+/** A task that runs. */
+interface Running {
+	keys: CallerKeys;
+}
+
 /** A task that waits. */
-interface Waiting {
-	key: string;
+interface Waiting extends Running {
 	begin(): void;
 }
 
@@ -44,6 +48,8 @@ const UNBOUNDED: KeyBounds = {
 	waiting: Number.POSITIVE_INFINITY,
 	busy: () => new Error("the turn did not come in time"),
 };
+
+const NO_KEYS: CallerKeys = [""];
 
 /** Counts the errors that a function makes. */
 function counted(make: () => Error): { busy: () => Error; refused: () => number } {
@@ -63,78 +69,74 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 	const { each, waiting: most, ...made } = { ...UNBOUNDED, ...bounds };
 	const { busy, refused } = counted(made.busy);
 	const waiting = new FairQueue<Waiting>();
-	const running = new Map<string, number>();
-	let total = 0;
-	const isFree = ({ key }: { key: string }) => total < width && (running.get(key) ?? 0) < each;
+	const running = new FairQueue<Running>();
+	const isFree = ({ keys }: Running) => running.size < width && running.hasRoom(each, keys);
 
-	function begin(key: string): void {
-		total++;
-		running.set(key, (running.get(key) ?? 0) + 1);
+	function end(task: Running): void {
+		if (!running.remove(task, ...task.keys)) return;
+		// One that ends may make room for two: for one of another account, and for one of its own that had its part.
+		while (running.size < width) {
+			const next = waiting.take(isFree);
+			if (next === undefined) return;
+			running.add(next, ...next.keys);
+			next.begin();
+		}
 	}
 
-	function end(key: string): void {
-		total--;
-		const left = (running.get(key) ?? 0) - 1;
-		if (left > 0) running.set(key, left);
-		else running.delete(key);
-		const next = waiting.take(isFree);
-		if (next !== undefined) begin(next.key);
-		next?.begin();
-	}
-
-	/** @returns a promise of the permit, or undefined when it is granted immediately */
-	function enter(given: Wait): Promise<void> | undefined {
+	/** @returns the task, or a promise of it unless it may run immediately */
+	function enter({ keys = NO_KEYS, ...wait }: Wait): Promise<Running> | Running {
 		releaseSlot();
-		const { key = "" } = given;
-		if (!isFree({ key })) return waiting.count(key) >= most ? Promise.reject(busy()) : waitIn(waiting, given, busy);
-		begin(key);
-		return undefined;
+		const task: Running = { keys };
+		if (!isFree(task))
+			return waiting.hasRoom(most, keys) ? waitIn(waiting, { ...wait, keys }, busy) : Promise.reject(busy());
+		running.add(task, ...keys);
+		return task;
 	}
 
 	return {
 		async acquire(given = {}) {
-			await enter(given);
-			let isReleased = false;
-			return () => {
-				if (!isReleased) end(given.key ?? "");
-				isReleased = true;
-			};
+			const task = await enter(given);
+			return () => end(task);
 		},
-		async run(task, given = {}) {
-			const granted = enter(given);
-			if (granted !== undefined) await granted;
+		async run(work, given = {}) {
+			const entered = enter(given);
+			const task = entered instanceof Promise ? await entered : entered;
 			try {
-				return await task();
+				return await work();
 			} finally {
-				end(given.key ?? "");
+				end(task);
 			}
 		},
-		fullest: () => waiting.fullest(),
+		fullest: () => waiting.fullestKey(),
 		refused,
 	};
 }
 
 /** Waits in a queue until the task begins, its time is over, or its client goes. */
-function waitIn(waiting: FairQueue<Waiting>, { key = "", limit_ms, left }: Wait, busy: () => Error): Promise<void> {
+function waitIn(
+	waiting: FairQueue<Waiting>,
+	{ keys, limit_ms, left }: Wait & Running,
+	busy: () => Error,
+): Promise<Running> {
 	return new Promise((resolve, reject) => {
 		const settle = () => {
 			clearTimeout(timer);
 			forget?.();
 		};
-		const entry = {
-			key,
+		const entry: Waiting = {
+			keys,
 			begin: () => {
 				settle();
-				resolve();
+				resolve(entry);
 			},
 		};
 		const giveUp = (error: Error) => {
 			settle();
-			waiting.remove(entry, key);
+			waiting.remove(entry, ...keys);
 			reject(error);
 		};
 		const timer = limit_ms === undefined ? undefined : setTimeout(() => giveUp(busy()), limit_ms);
 		const forget = left && onClientGone(() => giveUp(left()));
-		waiting.add(entry, key);
+		waiting.add(entry, ...keys);
 	});
 }

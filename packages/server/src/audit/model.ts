@@ -1,3 +1,5 @@
+import { keysOf } from "../account-semaphore.ts";
+import type { CallerKeys } from "../fair-queue.ts";
 import { append, type Port, read, scan, write } from "../operation.ts";
 import type { Actor, Maker } from "../policy/model.ts";
 import type { Comparison } from "./comparison.ts";
@@ -109,8 +111,8 @@ export interface AuditEvent {
 	data: EventData;
 	/** The signed-in caller who must still be entitled to the change; not stored. Absent when no signed-in caller asked for it. */
 	maker?: Maker;
-	/** The account that pays for it (see Actor), or the address of a visitor who is not signed in; not stored. Absent for the server's own actions. */
-	cause?: string;
+	/** The keys of its caller, or the address of a visitor who is not signed in; not stored. Absent for the server's own actions. */
+	cause?: CallerKeys;
 }
 
 /** An event as it is stored. */
@@ -258,19 +260,16 @@ export function noteBy(
 	realm: RealmRef | undefined,
 	data: EventData,
 ): AuditEvent {
+	const { request_id, ip, token_id, jti: session_id, machine } = actor;
 	return {
 		timestamp: now.toISOString(),
 		type,
 		actor: actor.user_id,
 		realm_id: realm?.id ?? "",
 		realm: realm?.slug ?? "",
-		data: { ...data, request_id: actor.request_id, ip: actor.ip, ...callerOf(actor) },
-		cause: actor.payer,
+		data: { ...data, request_id, ip, token_id, session_id, machine: machine?.name },
+		cause: keysOf(actor),
 	};
-}
-
-function callerOf({ token_id, jti: session_id, machine }: Actor): EventData {
-	return { token_id, session_id, machine: machine?.name };
 }
 
 /** Builds an event that nobody requested: the server causes it. */
@@ -296,5 +295,5 @@ export function visitorEvent(
 	const facts = { ...data, request_id, ip };
 	// The name that was tried may contain U+0000, which not every store accepts.
 	const named = actor.replaceAll("\0", "\ufffd");
-	return { timestamp: now.toISOString(), type, actor: named, realm_id: "", realm: "", data: facts, cause: ip };
+	return { timestamp: now.toISOString(), type, actor: named, realm_id: "", realm: "", data: facts, cause: [ip] };
 }

@@ -26,7 +26,7 @@ function bench() {
 		const outgoing = Object.assign(new EventEmitter(), { closed: false });
 		const head = { status: 200, headers: {} };
 		const answer = new Streamed(pieces(account), held);
-		const sent = answers.send(outgoing as never, { person: undefined, account }, head, answer);
+		const sent = answers.send(outgoing as never, { person: undefined, keys: [account] }, head, answer);
 		const leave = () => {
 			outgoing.closed = true;
 			outgoing.emit("close");

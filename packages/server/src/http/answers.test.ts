@@ -152,7 +152,7 @@ test("what is one write but not small is counted until it is out, and what is st
 		const outgoing = Object.assign(new EventEmitter(), { closed: false, destroyed: false, writeHead: () => undefined });
 		Object.assign(outgoing, { write: () => true, end: () => true, destroy: () => undefined });
 		const head = { status: 200, headers: {} };
-		await answers.send(outgoing as never, { person: "token", account: "ada" }, head, answer);
+		await answers.send(outgoing as never, { person: "token", keys: ["ada"] }, head, answer);
 		return outgoing;
 	};
 	await send("x".repeat(16 * 1024));
@@ -250,7 +250,11 @@ test("one source has 16 MiB of answers on their way, others theirs; who leaves g
 
 test("the answers to one owner's machines are counted together", async (t) => {
 	let machines = 0;
-	const identify = () => anActor({ user_id: `machine ${++machines}`, token_id: `token ${machines}`, payer: "ada" });
+	const identify = () =>
+		anActor({
+			...{ user_id: `machine ${++machines}`, token_id: `token ${machines}`, payer: "ada" },
+			...{ machine: { name: "", limits: "" }, realm_id: `realm ${machines}` },
+		});
 	const { used, ignore } = await serve(t, (of) => makePieces(of, 10_000), identify);
 	for (let count = 0; count < 4; count++) ignore("192.0.2.1");
 	await until(() => used("answer_bytes") === 2 * MIB);
@@ -265,7 +269,7 @@ test("work that waits for its account's turn is not begun once its client has go
 		begun++;
 		return end.promise;
 	};
-	const { ignore } = await serve(t, () => turns.run(work, { payer: "ada" }));
+	const { ignore } = await serve(t, () => turns.run(work, anActor()));
 	ignore("192.0.2.1");
 	await until(() => begun === 1);
 	const waiting = ignore("192.0.2.1");
@@ -273,7 +277,7 @@ test("work that waits for its account's turn is not begun once its client has go
 	waiting.destroy();
 	await until(() => turns.limit.used() === 0);
 	end.resolve("done");
-	await turns.run(async () => "next", { payer: "ada" });
+	await turns.run(async () => "next", anActor());
 	assert.equal(begun, 1);
 });
 

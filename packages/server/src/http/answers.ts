@@ -80,7 +80,7 @@ export class Answers {
 				this.#hold(outgoing, to, STREAM_BYTES + held);
 				return this.#begin(outgoing, head, chained(first, pieces));
 			};
-			return await this.#making.run(begin, { key: to.account });
+			return await this.#making.run(begin, { keys: to.keys });
 		} catch (error) {
 			await pieces.return(undefined);
 			throw error;
@@ -204,6 +204,7 @@ function addLimits({ add }: Pick<Limits, "add">, budget: Budget): void {
 
 function tooMuch(holder: Holder, limit: number): AppError {
 	const { name, whose } = LIMITS[holder];
-	const message = `unread answers of this ${whose} already hold ${limit / MIB} MiB (${name}): read them, or try again in 5 seconds`;
+	const part = holder === "account" ? ", or those of a machine its part" : "";
+	const message = `unread answers of this ${whose} already hold ${limit / MIB} MiB (${name})${part}: read them, or try again in 5 seconds`;
 	return new AppError("overloaded", message, { headers: { "retry-after": "5" } });
 }

@@ -5,6 +5,7 @@ import { type Context, Hono } from "hono";
 import { type Router, UnsupportedPathError } from "hono/router";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
+import { keysOf } from "../account-semaphore.ts";
 import { AppError, LimitReached } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
@@ -192,8 +193,8 @@ async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: st
 const CONSOLE = "/console";
 
 function recipientOf(actor: Actor | undefined, ip: string): Recipient {
-	if (actor === undefined) return { person: undefined, account: sourceGroup(ip) };
-	return { person: actor.token_id ?? actor.jti, account: actor.payer };
+	if (actor === undefined) return { person: undefined, keys: [sourceGroup(ip)] };
+	return { person: actor.token_id ?? actor.jti, keys: keysOf(actor) };
 }
 
 function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered: boolean) => void): void {

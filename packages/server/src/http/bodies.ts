@@ -45,7 +45,7 @@ export class Bodies {
 
 	/** Makes the function that takes shares for one request's body. @param ip the request's source */
 	holderFor(ip: string): Hold {
-		return (bytes, cut) => this.#budget.take({ person: undefined, account: sourceGroup(ip) }, bytes, cut);
+		return (bytes, cut) => this.#budget.take({ person: undefined, keys: [sourceGroup(ip)] }, bytes, cut);
 	}
 }
 

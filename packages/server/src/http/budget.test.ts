@@ -18,7 +18,7 @@ function bench() {
 	);
 	const cut: string[] = [];
 	const take = (person: string | undefined, account: string, bytes: number, name = "") =>
-		budget.take({ person, account }, bytes, () => cut.push(name));
+		budget.take({ person, keys: [account] }, bytes, () => cut.push(name));
 	return { budget, cut, take };
 }
 
@@ -92,4 +92,25 @@ test("an answer that is refused cuts no other", (t) => {
 	take("e", "e", 12, "recent");
 	assert.throws(() => take("t", "a", 6), refusal(/all/));
 	assert.deepEqual([cut, budget.used().all], [[], 64]);
+});
+
+test("a machine holds half of what others of its account leave, a realm's machines three quarters, and its owner the rest", () => {
+	const { budget } = bench();
+	const take = (person: string, ...inner: string[]) =>
+		budget.take({ person, keys: ["a", ...inner] }, 1, () => undefined);
+	const most = (...inner: string[]) => {
+		for (let count = 0; ; count++) {
+			try {
+				// Each by a token of its own.
+				take(`${inner} ${count}`, ...inner);
+			} catch (error) {
+				assert.ok(refusal(/account/)(error));
+				return count;
+			}
+		}
+	};
+	assert.deepEqual(
+		[most("shop", "1"), most("shop", "2"), most("shop", "3"), most("blog", "4"), most("a")],
+		[8, 4, 0, 2, 2],
+	);
 });

@@ -1,10 +1,11 @@
 import type { AppError } from "../errors.ts";
+import { type CallerKeys, partOf } from "../fair-queue.ts";
 
 /** Limits on the bytes that answers, or bodies, in transit may hold. Design: §13 */
 export interface BudgetLimits {
 	/** Of one token or session. */
 	person: number;
-	/** Of one account, or of a source when nobody is signed in. */
+	/** Of one account with its machines, or of a source when nobody is signed in. */
 	account: number;
 	all: number;
 	/** Milliseconds after which one may be cut for another. */
@@ -15,12 +16,19 @@ export interface BudgetLimits {
 export interface Recipient {
 	/** Token or session; undefined when nobody is signed in. */
 	person: string | undefined;
-	/** Account or source. */
-	account: string;
+	/** Account or source, and what takes a part of its share. */
+	keys: CallerKeys;
 }
 
 /** Holder whose limit is reached: a token or session, an account or source, or the server. */
 export type Holder = Exclude<keyof BudgetLimits, "cut_ms">;
+
+/** A limit, and the shares that it is about. */
+interface Bound {
+	holder: Holder;
+	limit: number;
+	isMeant(share: Share): boolean;
+}
 
 interface Share extends Recipient {
 	bytes: number;
@@ -48,7 +56,7 @@ export class Budget {
 		const known = [...this.#shares].filter(({ person }) => person !== undefined);
 		return {
 			person: largest(known, ({ person = "" }) => person).bytes,
-			account: largest(this.#shares, ({ account }) => account).bytes,
+			account: largest(this.#shares, ({ keys }) => keys[0]).bytes,
 			all: sum(this.#shares),
 		};
 	}
@@ -60,11 +68,17 @@ export class Budget {
 	 * @throws AppError overloaded
 	 */
 	take(recipient: Recipient, bytes: number, cut: () => void): () => void {
-		const { person, account } = recipient;
+		const { person, keys } = recipient;
 		const kept = new Set(this.#shares);
-		if (person !== undefined) this.#makeRoom(kept, "person", bytes, (share) => share.person === person);
-		this.#makeRoom(kept, "account", bytes, (share) => share.account === account);
-		this.#makeRoom(kept, "all", bytes, () => true);
+		const make = (holder: Holder, isMeant: Bound["isMeant"], limit = this.limits[holder]) =>
+			this.#makeRoom(kept, bytes, { holder, limit, isMeant });
+		if (person !== undefined) make("person", (share) => share.person === person);
+		for (let depth = keys.length - 1; depth >= 0; depth--) {
+			const isOwn = (share: Share) => share.keys[depth] === keys[depth];
+			const others = [...kept].filter((share) => share.keys[0] === keys[0] && !isOwn(share));
+			make("account", isOwn, partOf(this.limits.account, keys, depth, sum(others)));
+		}
+		make("all", () => true);
 		for (const share of this.#shares.difference(kept)) {
 			this.#shares.delete(share);
 			share.cut();
@@ -75,18 +89,17 @@ export class Budget {
 	}
 
 	/** Takes out of `kept` what must be cut. Nothing is cut for a share that is then refused. */
-	#makeRoom(kept: Set<Share>, holder: Holder, bytes: number, isMeant: (share: Share) => boolean): void {
-		const limit = this.limits[holder];
+	#makeRoom(kept: Set<Share>, bytes: number, { holder, limit, isMeant }: Bound): void {
 		for (;;) {
 			const meant = [...kept].filter(isMeant);
 			if (meant.length === 0 || sum(meant) + bytes <= limit) return;
 			this.refused[holder]++;
-			const { account } = largest(meant, (share) => share.account);
-			const ofAccount = meant.filter((share) => share.account === account);
-			const { account: person } = largest(ofAccount, (share) => share.person ?? "");
+			const { name: account } = largest(meant, ({ keys }) => keys[0]);
+			const ofAccount = meant.filter(({ keys }) => keys[0] === account);
+			const { name: person } = largest(ofAccount, (share) => share.person ?? "");
 			const oldest = ofAccount.find((share) => (share.person ?? "") === person);
 			if (oldest === undefined || performance.now() - oldest.since < this.limits.cut_ms)
-				throw this.#refusal(holder, limit);
+				throw this.#refusal(holder, this.limits[holder]);
 			kept.delete(oldest);
 		}
 	}
@@ -99,10 +112,10 @@ function sum(shares: Iterable<Share>): number {
 }
 
 /** Finds the name that holds most. */
-function largest(shares: Iterable<Share>, nameOf: (share: Share) => string): { account: string; bytes: number } {
+function largest(shares: Iterable<Share>, nameOf: (share: Share) => string): { name: string; bytes: number } {
 	const totals = new Map<string, number>();
 	for (const share of shares) totals.set(nameOf(share), (totals.get(nameOf(share)) ?? 0) + share.bytes);
-	let most = { account: "", bytes: 0 };
-	for (const [account, bytes] of totals) if (bytes > most.bytes) most = { account, bytes };
+	let most = { name: "", bytes: 0 };
+	for (const [name, bytes] of totals) if (bytes > most.bytes) most = { name, bytes };
 	return most;
 }

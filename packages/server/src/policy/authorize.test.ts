@@ -203,7 +203,7 @@ test("a refusal is in the log, with who, where and what, before it is answered",
 			timestamp: "2030-01-01T00:00:00.000Z",
 			type: "access.denied",
 			actor: actor.user_id,
-			cause: actor.user_id,
+			cause: [actor.user_id, actor.user_id],
 			realm_id: REALM.id,
 			realm: "payments",
 			data: {

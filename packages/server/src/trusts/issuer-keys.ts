@@ -94,7 +94,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 					entry.asked_at = now();
 					return fetchKeys(needs, source, keys_host);
 				},
-				{ key: source.realm_id, limit_ms: WAIT_MS },
+				{ keys: [source.realm_id], limit_ms: WAIT_MS },
 			);
 			Object.assign(entry, found, { fetched_at: now(), error: undefined });
 		} catch (error) {

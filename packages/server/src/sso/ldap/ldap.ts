@@ -40,7 +40,7 @@ export function createLdap(): Ldap {
 	const ask = (settings: LdapSettings, credentials: Credentials | undefined) => {
 		const until = performance.now() + LIMIT_MS;
 		return semaphore.run(() => threads.ask({ settings, credentials }, Math.max(1, until - performance.now())), {
-			key: settings.url,
+			keys: [settings.url],
 			limit_ms: LIMIT_MS,
 		});
 	};

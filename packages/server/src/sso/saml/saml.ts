@@ -103,7 +103,7 @@ export function createSaml(): Saml {
 			const examination = { field: response, sp, request_ids, attributes: { email, name, groups } };
 			const question = questionOf(settings, now, examination);
 			const answer = await semaphore
-				.run(() => thread.ask(question), { key: source, limit_ms: MAX_TURN_MS })
+				.run(() => thread.ask(question), { keys: [source], limit_ms: MAX_TURN_MS })
 				.catch(aboutResponse);
 			const { identity } = found(answer);
 			if (identity === undefined) throw new SsoRefusal("malformed");

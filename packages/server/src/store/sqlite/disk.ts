@@ -2,6 +2,7 @@ import { statfsSync } from "node:fs";
 import type { AuditEvent } from "../../audit/model.ts";
 import { createCache } from "../../cache.ts";
 import { AppError } from "../../errors.ts";
+import { type CallerKeys, partOf } from "../../fair-queue.ts";
 import { sourceGroup } from "../../source.ts";
 import { DECLARATIONS } from "../store.ts";
 import type { WriteQueue } from "./writer.ts";
@@ -89,25 +90,34 @@ export interface Thrift {
 export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = () => performance.now()): Thrift {
 	const caused = createCache<string, number[]>(MAX_COUNTED);
 	let refused = 0;
-	const since = (times: readonly number[], now: number) => times.filter((time) => now - time < SECOND_MS);
+	const timesOf = (name: string, now: number) => (caused.get(name) ?? []).filter((time) => now - time < SECOND_MS);
+	const inLast = (times: readonly number[], now: number) => times.filter((time) => time <= now).length;
 	return {
 		refuse(event, count = 1) {
 			if (event?.cause === undefined || !disk.isLow()) return undefined;
-			const name = sourceGroup(event.cause);
 			const now = clock();
-			const times = since(caused.get(name) ?? [], now);
-			if (times.length > 0 && times.length + count > EVENTS_PER_SECOND) {
+			const keys: CallerKeys = [sourceGroup(event.cause[0]), ...event.cause.slice(1)];
+			const times = keys.map((key) => timesOf(key, now));
+			const [all = 0, ...inner] = times.map((of) => inLast(of, now));
+			const mostOf = (own: number, depth: number) => partOf(EVENTS_PER_SECOND, keys, depth, all - own);
+			if ([all, ...inner].some((own, depth) => own > 0 && own + count > mostOf(own, depth))) {
 				refused++;
 				return diskLow();
 			}
 			// Events beyond one second's share use up the seconds that follow.
-			const later = (index: number) => now + Math.floor(index / EVENTS_PER_SECOND) * SECOND_MS;
-			caused.set(name, [...times, ...Array.from({ length: count }, (_, index) => later(index))]);
+			const share = Math.max(1, Math.floor(partOf(EVENTS_PER_SECOND, keys, keys.length - 1, 0)));
+			const later = Array.from({ length: count }, (_, index) => now + Math.floor(index / share) * SECOND_MS);
+			for (const [depth, key] of keys.entries()) caused.set(key, [...(times[depth] ?? []), ...later]);
 			return undefined;
 		},
 		seen() {
 			const now = clock();
-			const counts = [...caused.values()].map((times) => since(times, now).length);
+			const counts = [...caused.values()].map((times) =>
+				inLast(
+					times.filter((time) => now - time < SECOND_MS),
+					now,
+				),
+			);
 			return { most: counts.reduce((most, count) => Math.max(most, count), 0), refused };
 		},
 	};

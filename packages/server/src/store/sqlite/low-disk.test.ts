@@ -18,8 +18,9 @@ test("while the disk is low an account causes twenty events in any second, and s
 	let now = 0;
 	const thrift = createThrift(low, () => now);
 	const ask = (cause: string, times: number) =>
-		Array.from({ length: times }, () => thrift.refuse(anEvent({ cause }))).filter((refusal) => refusal === undefined)
-			.length;
+		Array.from({ length: times }, () => thrift.refuse(anEvent({ cause: [cause] }))).filter(
+			(refusal) => refusal === undefined,
+		).length;
 	assert.deepEqual([ask("ada", 10), ask("192.0.2.1", 30), ask("192.0.2.2", 1)], [10, 20, 1]);
 	now = 600;
 	assert.equal(ask("ada", 30), 10);
@@ -35,21 +36,34 @@ test("while the disk is low an account causes twenty events in any second, and s
 test("addresses of one line are one source", () => {
 	const thrift = createThrift(low, () => 0);
 	for (let host = 1; host <= 20; host++)
-		assert.equal(thrift.refuse(anEvent({ cause: `2001:db8:0:1::${host}` })), undefined);
-	assert.ok(thrift.refuse(anEvent({ cause: "2001:db8:0:1:ffff::1" })));
-	assert.equal(thrift.refuse(anEvent({ cause: "2001:db8:0:2::1" })), undefined);
+		assert.equal(thrift.refuse(anEvent({ cause: [`2001:db8:0:1::${host}`] })), undefined);
+	assert.ok(thrift.refuse(anEvent({ cause: ["2001:db8:0:1:ffff::1"] })));
+	assert.equal(thrift.refuse(anEvent({ cause: ["2001:db8:0:2::1"] })), undefined);
 });
 
 test("what causes many events at once is done, and takes the seconds that follow", () => {
 	let now = 0;
 	const thrift = createThrift(low, () => now);
-	assert.equal(thrift.refuse(anEvent({ cause: "ada" }), 50), undefined);
-	const isRefused = () => thrift.refuse(anEvent({ cause: "ada" })) !== undefined;
+	assert.equal(thrift.refuse(anEvent({ cause: ["ada"] }), 50), undefined);
+	const isRefused = () => thrift.refuse(anEvent({ cause: ["ada"] })) !== undefined;
 	assert.equal(isRefused(), true);
 	now = 1999;
 	assert.equal(isRefused(), true);
 	now = 2000;
 	assert.equal(isRefused(), false);
+});
+
+test("while the disk is low a machine causes half of its owner's events, one at a time or many at once", () => {
+	let now = 0;
+	const thrift = createThrift(low, () => now);
+	const ask = (...cause: [string, ...string[]]) =>
+		Array.from({ length: 30 }, () => thrift.refuse(anEvent({ cause }))).filter((refusal) => refusal === undefined)
+			.length;
+	assert.deepEqual([ask("ada", "shop", "bot"), ask("ada", "shop", "other"), ask("ada", "ada")], [10, 5, 5]);
+	now = 1000;
+	assert.equal(thrift.refuse(anEvent({ cause: ["ada", "shop", "bot"] }), 50), undefined);
+	for (; now < 6000; now += 1000) assert.deepEqual([ask("ada", "shop", "bot"), ask("ada", "ada")], [0, 10]);
+	assert.equal(ask("ada", "shop", "bot"), 10);
 });
 
 test("a lease that begins counts with the event of its credential, and what confirms or ends one is never refused", async () => {
@@ -59,7 +73,7 @@ test("a lease that begins counts with the event of its credential, and what conf
 		{ append: async () => undefined, operation },
 		createThrift(low, () => 0),
 	);
-	const run = (verb: string) => writer.operation("leases", verb)({}, anEvent({ cause: "ada" }));
+	const run = (verb: string) => writer.operation("leases", verb)({}, anEvent({ cause: ["ada"] }));
 	for (let count = 0; count < 10; count++) await run("begin");
 	await assert.rejects(run("begin"), /15 %/);
 	for (const verb of ["activate", "settle"]) await run(verb);
@@ -82,8 +96,8 @@ test("below 15 % of free disk the store refuses the 21st event of an account in 
 	const realm = await addRealm(store, await addAccount(store));
 	const attempts = Array.from({ length: 30 }, (_, index) =>
 		index % 2 === 0
-			? store.audit.append(anEvent({ cause: "ada" }))
-			: store.secrets.set(aVersion(realm.id, `k${index}`), anEvent({ cause: "ada" })),
+			? store.audit.append(anEvent({ cause: ["ada"] }))
+			: store.secrets.set(aVersion(realm.id, `k${index}`), anEvent({ cause: ["ada"] })),
 	);
 	const refused = (await Promise.allSettled(attempts)).filter((outcome) => outcome.status === "rejected");
 	assert.equal(refused.length, 10);
@@ -92,14 +106,14 @@ test("below 15 % of free disk the store refuses the 21st event of an account in 
 		assert.deepEqual([reason.code, reason.headers], ["rate_limited", { "retry-after": "1" }]);
 		assert.match(reason.message, /15 %.*disk/);
 	}
-	await store.audit.append(anEvent({ cause: "bob" }));
+	await store.audit.append(anEvent({ cause: ["bob"] }));
 	for (let count = 0; count < 30; count++) await store.audit.append(anEvent());
 	assert.equal(store.eventsOnLowDisk().refused, 10);
 });
 
 test("with 15 % free nobody is refused", async (t) => {
 	const store = await open(t, () => disk(154));
-	await Promise.all(Array.from({ length: 100 }, () => store.audit.append(anEvent({ cause: "ada" }))));
+	await Promise.all(Array.from({ length: 100 }, () => store.audit.append(anEvent({ cause: ["ada"] }))));
 });
 
 test("the store says that it has no room before a write fails, and that it has when there is", async (t) => {
