@@ -1,10 +1,11 @@
 import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
+import type { CallerKeys } from "../fair-queue.ts";
 
 /** Divides the work on a page among turns of the event loop. */
 interface Pace {
-	step<T>(work: () => Promise<T>): Promise<T>;
-	each<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item>;
-	map<Item, Made>(items: readonly Item[], make: (item: Item, index: number) => Made): Promise<Made[]>;
+	step<T>(keys: CallerKeys, work: () => Promise<T>): Promise<T>;
+	each<Item>(keys: CallerKeys, items: AsyncIterable<Item>): AsyncGenerator<Item>;
+	map<Item, Made>(keys: CallerKeys, items: readonly Item[], make: (item: Item, index: number) => Made): Promise<Made[]>;
 }
 
 /** Dependencies of pages that look at many rows. */

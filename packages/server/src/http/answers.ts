@@ -66,7 +66,7 @@ export class Answers {
 		if (bytes <= WHOLE_BYTES) return answer;
 		const body = typeof answer === "string" ? Buffer.from(answer) : answer;
 		const headers = { ...head.headers, "content-length": String(body.length) };
-		return this.#begin(outgoing, { ...head, headers }, slicesOf(body));
+		return this.#begin(outgoing, to, { ...head, headers }, slicesOf(body));
 	}
 
 	async #stream(outgoing: ServerResponse, to: Recipient, head: Head, answer: Streamed): Promise<Text | undefined> {
@@ -74,11 +74,11 @@ export class Answers {
 		try {
 			const letGo = held > SMALL_CHARS ? this.#hold(outgoing, to, held) : undefined;
 			const begin = async () => {
-				const { first, isAll } = await this.#makeFirst(outgoing, pieces);
+				const { first, isAll } = await this.#makeFirst(outgoing, to, pieces);
 				letGo?.();
 				if (isAll) return this.send(outgoing, to, head, joined(first));
 				this.#hold(outgoing, to, STREAM_BYTES + held);
-				return this.#begin(outgoing, head, chained(first, pieces));
+				return this.#begin(outgoing, to, head, chained(first, pieces));
 			};
 			return await this.#making.run(begin, { keys: to.keys });
 		} catch (error) {
@@ -88,12 +88,16 @@ export class Answers {
 	}
 
 	/** Makes what one write can send, and tells whether that is all. */
-	async #makeFirst(outgoing: ServerResponse, pieces: Pieces): Promise<{ first: Text[]; isAll: boolean }> {
+	async #makeFirst(
+		outgoing: ServerResponse,
+		{ keys }: Recipient,
+		pieces: Pieces,
+	): Promise<{ first: Text[]; isAll: boolean }> {
 		const first: Text[] = [];
 		let length = 0;
 		while (length <= WHOLE_BYTES) {
 			if (outgoing.closed) throw clientGone();
-			const { done, value } = await this.#pace.step(() => pieces.next());
+			const { done, value } = await this.#pace.step(keys, () => pieces.next());
 			if (done) return { first, isAll: true };
 			if (value.length > 0) first.push(value);
 			length += value.length;
@@ -109,17 +113,17 @@ export class Answers {
 		return release;
 	}
 
-	#begin(outgoing: ServerResponse, { status, headers }: Head, pieces: Pieces): undefined {
+	#begin(outgoing: ServerResponse, to: Recipient, { status, headers }: Head, pieces: Pieces): undefined {
 		slotOfRequest(outgoing.req)?.release();
 		outgoing.writeHead(status, headers);
-		void this.#pump(outgoing, pieces);
+		void this.#pump(outgoing, to, pieces);
 	}
 
-	async #pump(outgoing: ServerResponse, pieces: Pieces): Promise<void> {
+	async #pump(outgoing: ServerResponse, { keys }: Recipient, pieces: Pieces): Promise<void> {
 		const write = createOutlet(outgoing);
 		try {
 			for (;;) {
-				const { done, value } = await this.#pace.step(() => pieces.next());
+				const { done, value } = await this.#pace.step(keys, () => pieces.next());
 				if (done) break;
 				if (value.length > 0) await write(value);
 			}

@@ -125,8 +125,9 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	const early = await identify();
 	const isWhole = route.body === undefined || isHere(incoming);
 	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
-	const read = route.isForm ? readForm : readJson;
-	const body = route.body === undefined ? EMPTY : check(route.body, await read(incoming, needs.bodies.holderFor(ip)));
+	const hold = needs.bodies.holderFor(ip);
+	const read = () => (route.isForm ? readForm(incoming, hold) : readJson(incoming, hold, recipientOf(early, ip).keys));
+	const body = route.body === undefined ? EMPTY : check(route.body, await read());
 	// Access may have been revoked while the body arrived. The change itself checks for anything later. Design: §13
 	const actor = isWhole ? early : await identify();
 	const onAnswered = (listener: (isDelivered: boolean) => void) => watchAnswer(outgoing, listener);

@@ -10,7 +10,7 @@ import { longestTurn } from "../testing/longest-turn.ts";
 import { MAX_BODY_BYTES } from "./bodies.ts";
 import { check, parseQuery, readForm, readJson as readJsonOf } from "./input.ts";
 
-const readJson = (request: IncomingMessage) => readJsonOf(request, () => () => undefined);
+const readJson = (request: IncomingMessage) => readJsonOf(request, () => () => undefined, ["source"]);
 
 /** A request whose body comes in these pieces. */
 function incoming(chunks: Iterable<string | Buffer>, headers: Record<string, string> = {}): IncomingMessage {

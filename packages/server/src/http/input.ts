@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { parseJsonInSteps as inSteps, JsonError, parseJson as parseStrictly } from "@svc/protocol";
 import * as v from "valibot";
 import { AppError } from "../errors.ts";
+import type { CallerKeys } from "../fair-queue.ts";
 import { codeOf } from "../messages.ts";
 import { type Hold, MAX_BODY_BYTES, readBody } from "./bodies.ts";
 import { Pace } from "./pace.ts";
@@ -20,22 +21,23 @@ const MAX_FORM_FIELDS = 1024;
 
 /**
  * Reads a request's JSON body.
+ * @param keys of the sender, for a body whose parsing takes several turns
  * @throws AppError payload_too_large, overloaded, bad_request (another content type), invalid_json
  */
-export async function readJson(incoming: IncomingMessage, hold: Hold): Promise<unknown> {
+export async function readJson(incoming: IncomingMessage, hold: Hold, keys: CallerKeys): Promise<unknown> {
 	const type = incoming.headers["content-type"];
 	if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
 		throw new AppError("bad_request", "the body must be JSON: send it with the header Content-Type: application/json");
 	}
 	return readBody(incoming, hold, MAX_BODY_BYTES, (bytes) =>
-		bytes.length < LARGE_BYTES ? parseJson(bytes) : parseInTurns(bytes),
+		bytes.length < LARGE_BYTES ? parseJson(bytes) : parseInTurns(bytes, keys),
 	);
 }
 
-async function parseInTurns(bytes: Buffer): Promise<unknown> {
+async function parseInTurns(bytes: Buffer, keys: CallerKeys): Promise<unknown> {
 	const steps = parseJsonInSteps(bytes);
 	for (;;) {
-		const { done, value } = await pace.step(async () => steps.next());
+		const { done, value } = await pace.step(keys, async () => steps.next());
 		if (done) return value;
 	}
 }

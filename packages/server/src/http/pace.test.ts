@@ -4,6 +4,8 @@ import { AppError } from "../errors.ts";
 import { withSlot } from "../request-slot.ts";
 import { Pace } from "./pace.ts";
 
+const ADA = ["ada"] as const;
+
 /** Counts the turns of the event loop that a task takes. */
 async function turnsOf(task: Promise<unknown>): Promise<number> {
 	let turns = 0;
@@ -35,14 +37,14 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 test("the items of a generator that never waits are made in many turns, and come in their order", async () => {
-	const found = all(new Pace().each(working(12, 5)));
+	const found = all(new Pace().each(ADA, working(12, 5)));
 	// Two of them use up a turn's share.
 	assert.ok((await turnsOf(found)) >= 5);
 	assert.deepEqual(await found, [...Array(12).keys()]);
 });
 
 test("a long list is worked on in many turns, and its results keep their order", async () => {
-	const made = new Pace().map([...Array(500).keys()], (item, index) => {
+	const made = new Pace().map(ADA, [...Array(500).keys()], (item, index) => {
 		work(0.2);
 		return [item, index];
 	});
@@ -52,6 +54,25 @@ test("a long list is worked on in many turns, and its results keep their order",
 		await made,
 		[...Array(500).keys()].map((item) => [item, item]),
 	);
+});
+
+test("callers take turns, however many of one wait", async () => {
+	const pace = new Pace();
+	const order: string[] = [];
+	const step = (name: string, ...inner: string[]) =>
+		pace.step([name, ...inner], async () => {
+			work(10);
+			order.push([name, ...inner].join("/"));
+		});
+	const all = [
+		step("cy"),
+		...Array.from({ length: 4 }, () => step("ada", "shop", "bot")),
+		step("ada", "ada"),
+		step("bob"),
+	];
+	await Promise.all(all);
+	assert.deepEqual(order.slice(0, 4), ["cy", "ada/shop/bot", "bob", "ada/ada"]);
+	assert.equal(order.length, all.length);
 });
 
 test("a generator ends when its reader does, and when the client of its request has gone", async () => {
@@ -64,7 +85,7 @@ test("a generator ends when its reader does, and when the client of its request 
 		}
 	}
 	const pace = new Pace();
-	for await (const _ of pace.each(many())) break;
+	for await (const _ of pace.each(ADA, many())) break;
 	assert.equal(ended, 1);
 	const listeners = new Set<() => void>();
 	const onOver = (listener: () => void) => {
@@ -72,7 +93,7 @@ test("a generator ends when its reader does, and when the client of its request 
 		return () => void listeners.delete(listener);
 	};
 	const slot = { release: () => undefined, reacquire: async () => undefined, onOver };
-	const reading = withSlot(slot, () => all(pace.each(many())), undefined);
+	const reading = withSlot(slot, () => all(pace.each(ADA, many())), undefined);
 	setImmediate(() => {
 		for (const listener of listeners) listener();
 	});

@@ -1,4 +1,5 @@
 import { clientGone } from "../errors.ts";
+import { type CallerKeys, FairQueue } from "../fair-queue.ts";
 import { onClientGone } from "../request-slot.ts";
 
 /** Milliseconds that all long work of one kind may take in one turn of the event loop. */
@@ -7,17 +8,20 @@ const SHARE_MS = 4;
 /** Items of a list that are worked on in one step. */
 const FEW = 50;
 
-/** Interleaves long answers, or large bodies, without holding up a turn: writes that succeed immediately would never end the turn. Design: §13 */
+/**
+ * Interleaves long answers, or large bodies, without holding up a turn: writes that succeed immediately would never end the turn. Each has one step
+ * at a time, so what bounds these bounds the waiting steps. Design: §13
+ */
 export class Pace {
 	#used_ms = 0;
 	#next: NodeJS.Immediate | undefined;
-	readonly #waiting: (() => void)[] = [];
+	readonly #waiting = new FairQueue<() => void>();
 
-	/** Does a step, in a later turn once this one's share is used up; the longest waiting step goes first. */
-	async step<T>(work: () => Promise<T>): Promise<T> {
-		if (this.#used_ms >= SHARE_MS || this.#waiting.length > 0) {
+	/** Does a step, in a later turn once this one's share is used up. @param keys take turns, so that no account waits for another's queue */
+	async step<T>(keys: CallerKeys, work: () => Promise<T>): Promise<T> {
+		if (this.#used_ms >= SHARE_MS || this.#waiting.size > 0) {
 			this.#next ??= setImmediate(() => this.#begin());
-			await new Promise<void>((resolve) => this.#waiting.push(resolve));
+			await new Promise<void>((resolve) => this.#waiting.add(resolve, ...keys));
 		}
 		let counted = performance.now();
 		const count = () => {
@@ -41,7 +45,7 @@ export class Pace {
 	 * request has gone.
 	 * @throws AppError request_timeout, which nobody waits for
 	 */
-	async *each<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+	async *each<Item>(keys: CallerKeys, items: AsyncIterable<Item>): AsyncGenerator<Item> {
 		const iterator = items[Symbol.asyncIterator]();
 		let isGone = false;
 		const forget = onClientGone(() => {
@@ -49,7 +53,7 @@ export class Pace {
 		});
 		try {
 			for (;;) {
-				const { done, value } = await this.step(() => iterator.next());
+				const { done, value } = await this.step(keys, () => iterator.next());
 				if (done === true) return;
 				if (isGone) throw clientGone();
 				yield value;
@@ -61,18 +65,22 @@ export class Pace {
 	}
 
 	/** Makes something of each item of a list, a few in each step. */
-	async map<Item, Made>(items: readonly Item[], make: (item: Item, index: number) => Made): Promise<Made[]> {
+	async map<Item, Made>(
+		keys: CallerKeys,
+		items: readonly Item[],
+		make: (item: Item, index: number) => Made,
+	): Promise<Made[]> {
 		const made: Made[] = [];
 		const makeFew = async () => {
 			for (const item of items.slice(made.length, made.length + FEW)) made.push(make(item, made.length));
 		};
-		while (made.length < items.length) await this.step(makeFew);
+		while (made.length < items.length) await this.step(keys, makeFew);
 		return made;
 	}
 
 	#begin(): void {
 		this.#used_ms = 0;
-		this.#waiting.shift()?.();
-		this.#next = this.#waiting.length > 0 ? setImmediate(() => this.#begin()) : undefined;
+		this.#waiting.take()?.();
+		this.#next = this.#waiting.size > 0 ? setImmediate(() => this.#begin()) : undefined;
 	}
 }

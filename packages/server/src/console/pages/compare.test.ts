@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createBulkReads } from "../../audit/bulk-reads.ts";
 import { AppError } from "../../errors.ts";
+import type { CallerKeys } from "../../fair-queue.ts";
 import { Pace } from "../../http/pace.ts";
 import { createPromotions } from "../../secrets/promotion.ts";
 import { setSecret } from "../../secrets/secrets.ts";
@@ -27,9 +28,9 @@ const { slug } = await addRealm(rules.store, account, { keyring: rules.keyring }
 /** A pace that counts its steps. */
 class CountingPace extends Pace {
 	steps = 0;
-	override step<T>(work: () => Promise<T>): Promise<T> {
+	override step<T>(keys: CallerKeys, work: () => Promise<T>): Promise<T> {
 		this.steps++;
-		return super.step(work);
+		return super.step(keys, work);
 	}
 }
 

@@ -1,3 +1,4 @@
+import { keysOf } from "../../account-semaphore.ts";
 import { check } from "../../http/input.ts";
 import type { Environment } from "../../messages.ts";
 import { diffSecrets } from "../../secrets/diff.ts";
@@ -66,7 +67,9 @@ async function differences(
 	const { from, to } = pair;
 	const same = html`<p>${equal === 1 ? "1 key has" : `${equal} keys have`} the same value in both.</p>`;
 	if (found.length === 0) return html`<h2>${from} and ${to} do not differ</h2>${same}`;
-	const rows = await needs.pace.map(found, (difference, index) => row(difference, index, pair, token !== undefined));
+	const rows = await needs.pace.map(keysOf(actor), found, (difference, index) =>
+		row(difference, index, pair, token !== undefined),
+	);
 	const list = table(
 		`${isAll ? "" : "The first "}${found.length} that differ`,
 		["Key", from, to, "Difference", `Copy to ${to}`],
@@ -83,7 +86,7 @@ async function differing(needs: ComparePageNeeds, actor: Visit["actor"], slug: s
 	const found: Difference[] = [];
 	let equal = 0;
 	const { groups } = await diffSecrets(needs, actor, slug, pair);
-	for await (const group of needs.pace.each(groups)) {
+	for await (const group of needs.pace.each(keysOf(actor), groups)) {
 		for (const difference of group) {
 			if (difference.status === "equal") equal += 1;
 			else if (found.length === MAX_SHOWN) return { found, equal, isAll: false };
