@@ -12,17 +12,29 @@ interface Pace {
 export interface LargePageNeeds {
 	/** One for all pages. */
 	pace: Pace;
-	large_pages: Pick<AccountSemaphore, "run">;
+	comparisons: Pick<AccountSemaphore, "run">;
+	key_lists: Pick<AccountSemaphore, "run">;
 }
 
-/** Makes the turns of large pages: each holds its rows, and what it makes of them, until it is complete. Design: §13 */
-export function createLargePages(): AccountSemaphore {
+/** Bounds of large pages of one sort: each holds its rows, and what it makes of them, until it is complete. */
+const BOUNDS = { each: 1, all: 4, waiting: 16 } as const;
+
+/** Makes the turns of comparisons of environments, each of which opens every value of both. Design: §13 */
+export function createComparisons(): AccountSemaphore {
 	return createAccountSemaphore({
-		name: "large_pages_waiting_per_account",
-		what: "large pages of the console",
-		each: 1,
-		all: 8,
-		waiting: 16,
-		hint: "one account opens large pages of the console in many requests at once: find the program that does",
+		...BOUNDS,
+		name: "comparisons_waiting_per_account",
+		what: "comparisons in the console",
+		hint: "one account compares environments in the console in many requests at once: find the program that does",
+	});
+}
+
+/** Makes the turns of lists of keys, which wait for no comparison. Design: §13 */
+export function createKeyLists(): AccountSemaphore {
+	return createAccountSemaphore({
+		...BOUNDS,
+		name: "key_lists_waiting_per_account",
+		what: "lists of keys in the console",
+		hint: "one account lists keys in the console in many requests at once: find the program that does",
 	});
 }

@@ -11,7 +11,7 @@ import { createCache } from "../cache.ts";
 import type { Config } from "../config.ts";
 import { createConsole } from "../console/console.ts";
 import type { SiteNeeds } from "../console/endpoints.ts";
-import { createLargePages } from "../console/large-pages.ts";
+import { createComparisons, createKeyLists } from "../console/large-pages.ts";
 import { WIDTHS } from "../crypto/argon2.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { createSessionTokens } from "../crypto/session.ts";
@@ -159,7 +159,8 @@ function createTurns(limits: Pick<Limits, "add">) {
 		promotions: createPromotions(),
 		rewrites: createRewrites(),
 		whole_reads: createWholeReads(),
-		large_pages: createLargePages(),
+		comparisons: createComparisons(),
+		key_lists: createKeyLists(),
 		long_questions: createLongQuestions(),
 		calls: createEngineCalls(),
 	};

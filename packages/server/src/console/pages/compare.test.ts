@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Caller } from "../../account-semaphore.ts";
 import { createBulkReads } from "../../audit/bulk-reads.ts";
 import { AppError } from "../../errors.ts";
 import type { CallerKeys } from "../../fair-queue.ts";
@@ -12,7 +13,7 @@ import { actorOf } from "../../testing/actor.ts";
 import { anEvent, aSession } from "../../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../../testing/rules.ts";
 import { html, textOf } from "../html.ts";
-import { createLargePages } from "../large-pages.ts";
+import { createComparisons, createKeyLists } from "../large-pages.ts";
 import type { Page, Visit } from "../page.ts";
 import { type ComparePageNeeds, comparePage } from "./compare.ts";
 import { secretsPages } from "./secrets.ts";
@@ -35,11 +36,11 @@ class CountingPace extends Pace {
 }
 
 const pace = new CountingPace();
-const large_pages = createLargePages();
+const large_pages = { comparisons: createComparisons(), key_lists: createKeyLists() };
 const needs: ComparePageNeeds = {
 	...rules,
 	bulk_reads: createBulkReads(rules.store.audit),
-	...{ whole_reads: createWholeReads(), promotions: createPromotions(), large_pages, pace },
+	...{ whole_reads: createWholeReads(), promotions: createPromotions(), ...large_pages, pace },
 	...{ enforce_expiry: false, realm_bytes: 1024 ** 3 },
 };
 const newActor = () => actorOf(account, { jti: session.jti });
@@ -81,14 +82,36 @@ test("a realm's keys are shown a few in each step", async () => {
 	assert.equal(pace.steps - before, Math.ceil(KEYS / 50));
 });
 
-test("an account's large pages are made one at a time; the seventeenth that waits is refused", async () => {
-	const pending = Array.from({ length: 17 }, (_, at) => (at % 2 === 0 ? compare() : open(secretsPages(needs))));
-	await nextTurn();
-	assert.equal(large_pages.limit.used(), 16);
-	await assert.rejects(compare(), (error) => {
-		assert.ok(error instanceof AppError);
-		assert.match(`${error.code} ${error.message}`, /^rate_limited .*large_pages_waiting_per_account/);
-		return true;
+const list = () => open(secretsPages(needs));
+
+for (const [sort, page] of [
+	["comparisons", compare],
+	["key_lists", list],
+] as const) {
+	test(`an account's ${sort} are made one at a time; the seventeenth that waits is refused`, async () => {
+		const pending = Array.from({ length: 17 }, page);
+		await nextTurn();
+		assert.equal(large_pages[sort].limit.used(), 16);
+		await assert.rejects(page(), (error) => {
+			assert.ok(error instanceof AppError);
+			assert.match(`${error.code} ${error.message}`, new RegExp(`^rate_limited .*${sort}_waiting_per_account`));
+			return true;
+		});
+		await Promise.all(pending);
 	});
-	await Promise.all(pending);
-});
+}
+
+for (const [sort, page] of [
+	["comparisons", list],
+	["key_lists", compare],
+] as const) {
+	test(`${sort} that others make leave pages of the other sort their turn, also of the same account`, async () => {
+		const { promise, resolve } = Promise.withResolvers<void>();
+		const caller = (name: string): Caller => ({ payer: name, user_id: name, realm_id: null, machine: undefined });
+		const names = ["bob", "cy", "di", account.id];
+		const pending = names.map((name) => large_pages[sort].run(() => promise, caller(name)));
+		await page();
+		resolve();
+		await Promise.all(pending);
+	});
+}

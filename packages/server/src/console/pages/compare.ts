@@ -24,7 +24,7 @@ const PATH = /^\/console\/realms\/([^/]+)\/compare$/;
 /** Two environments beside each other, without values, and copying from one to the other. */
 export function comparePage(needs: ComparePageNeeds): Endpoint[] {
 	return [
-		{ method: "GET", path: PATH, answer: (visit) => needs.large_pages.run(() => compare(needs, visit), visit.actor) },
+		{ method: "GET", path: PATH, answer: (visit) => needs.comparisons.run(() => compare(needs, visit), visit.actor) },
 		{ method: "POST", path: PATH, answer: (visit) => promote(needs, visit) },
 	];
 }

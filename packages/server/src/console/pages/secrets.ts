@@ -20,7 +20,7 @@ type SecretsPageNeeds = BulkNeeds & LargePageNeeds;
 
 /** A realm's page of keys and environments. */
 export function secretsPages(needs: SecretsPageNeeds): Endpoint[] {
-	const answer = (visit: Visit) => needs.large_pages.run(() => secrets(needs, visit), visit.actor);
+	const answer = (visit: Visit) => needs.key_lists.run(() => secrets(needs, visit), visit.actor);
 	return [{ method: "GET", path: /^\/console\/realms\/([^/]+)$/, answer }];
 }
 
