@@ -19,9 +19,11 @@ interface Wait {
 	limit_ms?: number;
 	/** Makes the error of a task that has not begun when its request's client goes. Without it, the task waits on. */
 	left?(): Error;
+	/** Set for short work: its request keeps its slot while it waits and runs. */
+	keepsSlot?: boolean;
 }
 
-/** Limits how many tasks run at once. A waiting task holds no request slot. */
+/** Limits how many tasks run at once. A task holds no request slot, unless it says so. */
 export interface Semaphore {
 	/** Waits for a permit. @returns the function that releases it; calling it twice is harmless */
 	acquire(wait?: Wait): Promise<() => void>;
@@ -84,8 +86,8 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 	}
 
 	/** @returns the task, or a promise of it unless it may run immediately */
-	function enter({ keys = NO_KEYS, ...wait }: Wait): Promise<Running> | Running {
-		releaseSlot();
+	function enter({ keys = NO_KEYS, keepsSlot = false, ...wait }: Wait): Promise<Running> | Running {
+		if (!keepsSlot) releaseSlot();
 		const task: Running = { keys };
 		if (!isFree(task))
 			return waiting.hasRoom(most, keys) ? waitIn(waiting, { ...wait, keys }, busy) : Promise.reject(busy());

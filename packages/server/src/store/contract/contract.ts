@@ -27,6 +27,7 @@ import type { OpenedStore, OpenStore } from "./open-store.ts";
 import { passkeyContract } from "./passkeys.ts";
 import { policyContract } from "./policy.ts";
 import { realmContract } from "./realms.ts";
+import { requestSlotContract } from "./request-slots.ts";
 import { recoveryContract, resetContract } from "./resets.ts";
 import { revocationContract } from "./revocations.ts";
 import { roomContract } from "./room.ts";
@@ -67,6 +68,7 @@ const PROMISES = {
 	policy: policyContract,
 	realms: realmContract,
 	recovery: recoveryContract,
+	"request slots": requestSlotContract,
 	resets: resetContract,
 	revocations: revocationContract,
 	room: roomContract,

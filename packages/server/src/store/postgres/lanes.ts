@@ -19,8 +19,12 @@ export interface Lane {
 	close(): Promise<void>;
 }
 
-/** Makes a lane. @param isUsable false once a connection has ended */
-export function createLane(connections: readonly Connection[], isUsable: () => boolean): Lane {
+/**
+ * Makes a lane.
+ * @param isUsable false once a connection has ended
+ * @param keepsSlot true for reads that an embedded store answers at once: their requests keep their slots
+ */
+export function createLane(connections: readonly Connection[], isUsable: () => boolean, keepsSlot: boolean): Lane {
 	const free = [...connections];
 	const turns = createSemaphore(connections.length);
 	let isClosing = false;
@@ -28,7 +32,7 @@ export function createLane(connections: readonly Connection[], isUsable: () => b
 		async ask(question) {
 			if (!isUsable()) throw storageUnavailable();
 			if (isClosing) throw closing();
-			const release = await turns.acquire();
+			const release = await turns.acquire({ keepsSlot });
 			const connection = free.pop() as Connection;
 			try {
 				return await connection.transaction(SNAPSHOT, () => question(connection));

@@ -122,7 +122,7 @@ function createLinks(address: Address, onFailure: PostgresOptions["onFailure"]) 
 async function openLanes(links: ReturnType<typeof createLinks>): Promise<Record<LaneName, Lane>> {
 	const open = async (name: LaneName) => {
 		const connections = await Promise.all(Array.from({ length: LANES[name] }, links.open));
-		return createLane(connections, links.isUsable);
+		return createLane(connections, links.isUsable, name === "requests");
 	};
 	const [requests, long, everything] = await Promise.all([open("requests"), open("long"), open("everything")]);
 	return { requests, long, everything };
