@@ -124,6 +124,14 @@ test("signing in sets a host-only cookie and never adopts one from the request",
 	assert.doesNotMatch(wrong.text, /another one/);
 });
 
+test("a form without a session has at most 64 KiB", async () => {
+	const post = async (bytes: number) => {
+		const email = "a".repeat(bytes - "email=".length);
+		return (await ask(server, "POST", "/console/sign-in", ours(server), { email })).status;
+	};
+	assert.deepEqual([await post(64 * 1024), await post(64 * 1024 + 1)], [400, 413]);
+});
+
 test("no page may be framed, cached, or run foreign scripts", async () => {
 	const session = await enter(server, ada);
 	for (const path of [

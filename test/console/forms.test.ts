@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
 import { ask, enter, ours, tokenOf } from "../harness/console.ts";
@@ -118,4 +119,26 @@ test("what was stored or asked is text on every page of an errand, and no page m
 		assert.equal(ofStranger, 401, path);
 	}
 	ok(await client.delete(`/auth/tokens/${mine.id}`, { token }));
+});
+
+test("the form of a trust takes 20 claims in 16,384 characters, keys in 32,768, and no more", async () => {
+	const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+	const set = JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "one", alg: "ES256" }] });
+	const [claims, jwks] = [`sub=a\n`, `${set} `];
+	const numbered = (count: number) => claims + Array.from({ length: count - 1 }, (_, at) => `c${at}=a`).join("\n");
+	const form_token = await tokenOf(server, session);
+	let made = 0;
+	const post = async (fields: { claims?: string; jwks?: string }) => {
+		const form = { trust: `t${++made}`, issuer: "https://idp.test", audience: "svc.example", claims, jwks, ...fields };
+		const path = `/console/realms/${slug}/machines/deploy/trust?type=oidc`;
+		return (await ask(server, "POST", path, { ...session, ...ours(server) }, { ...form, form_token })).status;
+	};
+	assert.deepEqual([await post({ claims: numbered(20) }), await post({ claims: numbered(21) })], [303, 400]);
+	for (const [name, text, most] of [
+		["claims", claims, 16_384],
+		["jwks", jwks, 32_768],
+	] as const) {
+		const statuses = [await post({ [name]: text.padEnd(most) }), await post({ [name]: text.padEnd(most + 1) })];
+		assert.deepEqual(statuses, [303, 400], name);
+	}
 });

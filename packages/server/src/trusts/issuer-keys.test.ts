@@ -218,3 +218,11 @@ test("an authority that the trust does not name vouches for no issuer, and issue
 	assert.match(await failureOf(keys, { ...sourceOf(peer), ca_cert: other.ca_cert }), /could not be fetched/);
 	assert.match(await failureOf(keys, { ...sourceOf(peer), ca_cert: null }), /could not be fetched/);
 });
+
+test("an issuer has at most 25 keys", async () => {
+	const many = Array.from({ length: 26 }, (_, at) => newKey("ES256", `key ${at}`));
+	peer.keys = many.slice(1);
+	assert.equal((await create().keysOf(sourceOf(peer), () => true)).length, 25);
+	peer.keys = many;
+	await failureOf(create(), sourceOf(peer));
+});
