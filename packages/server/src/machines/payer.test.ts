@@ -57,7 +57,34 @@ test("machines of one owner share one bound, and another owner's is untouched", 
 	await Promise.all(reads);
 });
 
+test("a machine that floods leaves turns to the machines of its owner's other realms", async () => {
+	const [first, second] = machines;
+	const flood = Array.from({ length: 300 }, () => syncSecrets(needs, first.actor, first.realm.slug, "prod"));
+	const settled = Promise.allSettled(flood);
+	const untilWaiting = async (count: number) => {
+		for (let turn = 0; turn < 1000 && whole_reads.limit.used() !== count; turn++) await nextTurn();
+		assert.equal(whole_reads.limit.used(), count);
+	};
+	await untilWaiting(128);
+	const read = syncSecrets(needs, second.actor, second.realm.slug, "prod");
+	await untilWaiting(129);
+	asked.splice(0);
+	let isOver = false;
+	void Promise.allSettled([read, ...flood]).then(() => {
+		isOver = true;
+	});
+	while (!isOver) {
+		for (const release of held.splice(0)) release();
+		await nextTurn();
+	}
+	await read;
+	assert.equal(asked.indexOf(second.realm.id), 1, "the next but one");
+	assert.equal((await settled).filter(({ status }) => status === "rejected").length, 300 - 129);
+});
+
 test("what a machine causes while the disk is low on space counts against its realm's owner", () => {
-	for (const { actor } of machines.slice(0, 2))
-		assert.equal(noteBy(actor, system.now(), "secret.read", undefined, {}).cause?.[0], ada.id);
+	for (const { actor, realm } of machines.slice(0, 2)) {
+		const { cause } = noteBy(actor, system.now(), "secret.read", undefined, {});
+		assert.deepEqual(cause, [ada.id, realm.id, actor.user_id]);
+	}
 });
