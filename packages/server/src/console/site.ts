@@ -88,7 +88,7 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	if (!actor) {
 		return show(site, NOBODY, await signInPage(signInNeeds(site), isPost ? undefined : request.target));
 	}
-	return visit(site, request, actor, pathname, form);
+	return { ...(await visit(site, request, actor, pathname, form)), actor };
 }
 
 function entered(site: Site, result: NonNullable<Awaited<ReturnType<typeof answerSignIn>>>): PageAnswer {

@@ -186,7 +186,7 @@ async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: st
 	const headers = { ...shared, ...answer.headers };
 	needs.metrics.answered(request.method, CONSOLE, status, (performance.now() - started) / 1000);
 	if (c.req.method === "HEAD") return c.body(null, status as 200, headers);
-	const whole = await needs.answers.send(outgoing, recipientOf(undefined, ip), { status, headers }, body);
+	const whole = await needs.answers.send(outgoing, recipientOf(answer.actor, ip), { status, headers }, body);
 	return whole === undefined ? RESPONSE_ALREADY_SENT : c.body(whole as string, status as 200, headers);
 }
 

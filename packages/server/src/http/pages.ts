@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { AppError } from "../errors.ts";
+import type { Actor } from "../policy/model.ts";
 
 /** A request for a page of the console. */
 export interface PageRequest {
@@ -21,6 +22,8 @@ export interface PageAnswer {
 	/** In addition to those of every answer. */
 	headers: Record<string, string | string[]>;
 	body: string | Uint8Array;
+	/** The visitor whose share of unread bytes the answer takes; undefined for a stranger, whose source's it takes. */
+	actor?: Actor;
 }
 
 /** The console, as the app asks it. Its pages are no routes: neither the router nor the reference knows them. */
