@@ -1,4 +1,6 @@
 import { decideGift, decideTrust } from "../../../trusts/decide.ts";
+import type { UsedJwt } from "../../../trusts/model.ts";
+import { UsedCounts } from "../../../trusts/used-counts.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { addToken, isMachineLive } from "./machines.ts";
@@ -13,6 +15,11 @@ export function trustWrites(db: Change): Late<Implementations<"write">["trusts"]
 		await db.remove("trust", "id = $1", [id]);
 		return tokens;
 	};
+	// Another node's gifts count once they are counted anew.
+	const counts = new UsedCounts();
+	const countUsed = async ({ realm_id }: UsedJwt, now: string) =>
+		counts.recall(realm_id, now) ??
+		counts.counted(realm_id, await db.count("trust_used", "realm_id = $1 AND until > $2", [realm_id, now]), now);
 	return {
 		async set(trust, event) {
 			const { machine_id, name } = trust;
@@ -39,14 +46,13 @@ export function trustWrites(db: Change): Late<Implementations<"write">["trusts"]
 			const decision = decideGift({
 				isTrustThere: trust !== undefined && trust.machine_id === token.machine_id,
 				isUsed: used !== undefined && (await db.has("trust_used", "digest = $1", [used.digest])),
-				used:
-					used === undefined
-						? 0
-						: await db.count("trust_used", "realm_id = $1 AND until > $2", [used.realm_id, token.created_at]),
+				used: used === undefined ? 0 : await countUsed(used, token.created_at),
 			});
 			if (decision !== "done") return decision;
 			const outcome = await addToken(db, token, event);
-			if (outcome === "done" && used !== undefined) await db.insert("trust_used", used);
+			if (outcome !== "done" || used === undefined) return outcome;
+			await db.insert("trust_used", used);
+			counts.add(used.realm_id);
 			return outcome;
 		},
 		forgetUsed: (before) => db.remove("trust_used", "until < $1", [before]),

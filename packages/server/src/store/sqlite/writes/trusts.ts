@@ -1,7 +1,8 @@
 import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import { decideGift, decideTrust } from "../../../trusts/decide.ts";
-import type { Trust } from "../../../trusts/model.ts";
+import type { Trust, UsedJwt } from "../../../trusts/model.ts";
+import { UsedCounts } from "../../../trusts/used-counts.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { LIVE_REALM } from "./live-realm.ts";
@@ -70,15 +71,20 @@ function giving(db: Database, append: Append): Implementations<"write">["trusts"
 	const count = db.prepare("SELECT count(*) FROM trust_used WHERE realm_id = ? AND until > ?").pluck();
 	const use = db.prepare("INSERT INTO trust_used (digest, realm_id, until) VALUES (@digest, @realm_id, @until)");
 	const add = addingToken(db, append);
+	const counts = new UsedCounts();
+	const countUsed = ({ realm_id }: UsedJwt, now: string) =>
+		counts.recall(realm_id, now) ?? counts.counted(realm_id, count.get(realm_id, now) as number, now);
 	return ({ token, used }, event) => {
 		const decision = decideGift({
 			isTrustThere: trust.get(token.trust_id) === token.machine_id,
 			isUsed: used !== undefined && isUsed.get(used.digest) !== undefined,
-			used: used === undefined ? 0 : (count.get(used.realm_id, token.created_at) as number),
+			used: used === undefined ? 0 : countUsed(used, token.created_at),
 		});
 		if (decision !== "done") return decision;
 		const outcome = add(token, event);
-		if (outcome === "done" && used !== undefined) use.run(used);
+		if (outcome !== "done" || used === undefined) return outcome;
+		use.run(used);
+		counts.add(used.realm_id);
 		return outcome;
 	};
 }
