@@ -71,14 +71,16 @@ test("a code that has to wait is refused at once, however often: its sender hold
 	assert.equal(late(), 0);
 });
 
-test("registrations, refused logins and wrong codes are limits: their use and refusals show, and a refusal names its limit", async () => {
+test("registrations, refused logins, exchanges of JWTs and wrong codes are limits: their use and refusals show, and a refusal names its limit", async () => {
 	const { throttle, guess } = setUp();
 	for (let count = 0; count < 300; count++) await throttle.registration(ELSEWHERE);
 	for (let count = 0; count < 600; count++) throttle.refused(ELSEWHERE);
+	for (let count = 0; count < 1200; count++) await throttle.exchange(ELSEWHERE);
 	for (let count = 0; count < 10; count++) await guess(ELSEWHERE);
 	const attempts = [
 		() => throttle.registration(ELSEWHERE),
 		() => throttle.checkRefusals(ELSEWHERE),
+		() => throttle.exchange(ELSEWHERE),
 		() => throttle.checkCodes(ADA, ELSEWHERE),
 	];
 	const refused = await Promise.all(attempts.map((attempt) => attempt().catch(String)));

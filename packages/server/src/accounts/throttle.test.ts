@@ -288,3 +288,13 @@ test("a source has 600 refused logins a minute written down, and others are not 
 	pass(60);
 	assert.equal(await waitOf(() => throttle.checkRefusals(HERE)), 0);
 });
+
+test("a source exchanges 1,200 JWTs a minute, and others are not slowed by it", async () => {
+	const { throttle, pass } = setUp();
+	for (let count = 0; count < 1200; count++) await throttle.exchange(HERE);
+	assert.equal(await waitOf(() => throttle.exchange(HERE)), 60);
+	assert.equal(await waitOf(() => throttle.exchange(ELSEWHERE)), 0);
+	assert.equal(await waitOf(() => throttle.checkRefusals(HERE)), 0, "a refusal is counted apart");
+	pass(60);
+	assert.equal(await waitOf(() => throttle.exchange(HERE)), 0);
+});

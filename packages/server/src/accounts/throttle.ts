@@ -36,6 +36,11 @@ const PER_MINUTE = {
 		max: 600,
 		hint: "one source sends many logins and JWTs that are refused: auth.login.failed in the audit log has the reasons",
 	},
+	"exchanges of JWTs": {
+		name: "jwt_exchanges_per_minute_per_source",
+		max: 1200,
+		hint: "one source exchanges many JWTs for tokens of machines: machine.token.created in the audit log names these",
+	},
 } as const;
 
 const WRONG_CODES = {
@@ -79,6 +84,8 @@ export interface Throttle {
 	/** Refuses a source that has had too many logins of a browser or program refused. @throws AppError rate_limited */
 	checkRefusals(ip: string): Promise<void>;
 	refused(ip: string): void;
+	/** Counts an exchange of a JWT. @throws AppError rate_limited */
+	exchange(ip: string): Promise<void>;
 	/** Its limits on what one source or account does, for display. */
 	limits: readonly Limit[];
 	/** Counts a refusal. Returns the number of refusals that this source had for the same cause in a quarter of an hour, this one included. */
@@ -98,8 +105,7 @@ export function createThrottle(
 	const tally = (window_s: number) => new Tally({ window_ms: window_s * 1000, most: MOST_NAMES }, now);
 	// The known are counted separately, whatever strangers do.
 	const [strangers, owners] = [createFailures(tally(WINDOW_S)), createFailures(tally(WINDOW_S))];
-	const perMinute = { registrations: tally(60), "refused logins": tally(60) };
-	const refused = { registrations: 0, "refused logins": 0, codes: 0 };
+	let refusedCodes = 0;
 	const refusals = tally(60);
 	const causes = tally(WINDOW_S);
 	const codes = tally(CODE_WINDOW_S);
@@ -108,14 +114,7 @@ export function createThrottle(
 		if (refusals.add(source) > PROMPT_REFUSALS_PER_MINUTE) await beforeRefusal();
 		throw refusal;
 	}
-
-	/** Finds the refusal of a source that had as many in this minute. */
-	function excess(what: keyof typeof perMinute, source: string): AppError | undefined {
-		const { count, left_ms } = perMinute[what].get(source);
-		if (count < PER_MINUTE[what].max) return undefined;
-		refused[what]++;
-		return tooMany(what, left_ms, PER_MINUTE[what].name);
-	}
+	const minute = createMinute(() => tally(60), refuse);
 
 	return {
 		async attempt(queue, account, ip, attempt) {
@@ -133,30 +132,50 @@ export function createThrottle(
 			const asker = await askerOf(known, account, ip);
 			const wait_ms = codes.waitOf(codesOf(asker));
 			if (wait_ms <= 0) return;
-			refused.codes++;
+			refusedCodes++;
 			throw tooMany("wrong codes", wait_ms, WRONG_CODES.name);
 		},
 		async wrongCode(account, ip) {
 			countWith(codes, codesOf(await askerOf(known, account, ip)), FREE_CODES, (excess) => 2 ** excess);
 		},
-		async checkRefusals(ip) {
-			const source = sourceGroup(ip);
-			const refusal = excess("refused logins", source);
-			if (refusal !== undefined) await refuse(refusal, source);
-		},
-		refused: (ip) => void perMinute["refused logins"].add(sourceGroup(ip)),
+		checkRefusals: (ip) => minute.check("refused logins", ip),
+		refused: (ip) => minute.add("refused logins", ip),
 		repeated: (ip, cause) => causes.add(`${sourceGroup(ip)} ${cause}`),
-		async registration(ip) {
+		exchange: (ip) => minute.count("exchanges of JWTs", ip),
+		registration: (ip) => minute.count("registrations", ip),
+		limits: [...minute.limits, limitOf(WRONG_CODES, codes, () => refusedCodes)],
+	};
+}
+
+/** What a source did in a minute. */
+type What = keyof typeof PER_MINUTE;
+
+/** Counts what sources do in a minute. @param refuse throws a refusal, after a while if there are many */
+function createMinute(newTally: () => Tally, refuse: (refusal: AppError, source: string) => Promise<never>) {
+	const counted = Object.entries(PER_MINUTE).map(([what, limit]) => ({ what, limit, tally: newTally(), refused: 0 }));
+	const of = Object.fromEntries(counted.map((one) => [one.what, one])) as Record<What, (typeof counted)[number]>;
+	const excess = (what: What, source: string) => {
+		const { count, left_ms } = of[what].tally.get(source);
+		if (count < PER_MINUTE[what].max) return undefined;
+		of[what].refused++;
+		return tooMany(what, left_ms, PER_MINUTE[what].name);
+	};
+	return {
+		/** @throws AppError rate_limited */
+		async check(what: What, ip: string): Promise<void> {
 			const source = sourceGroup(ip);
-			const refusal = excess("registrations", source);
+			const refusal = excess(what, source);
 			if (refusal !== undefined) await refuse(refusal, source);
-			perMinute.registrations.add(source);
 		},
-		limits: [
-			limitOf(PER_MINUTE.registrations, perMinute.registrations, () => refused.registrations),
-			limitOf(PER_MINUTE["refused logins"], perMinute["refused logins"], () => refused["refused logins"]),
-			limitOf(WRONG_CODES, codes, () => refused.codes),
-		],
+		add: (what: What, ip: string) => void of[what].tally.add(sourceGroup(ip)),
+		/** Counts unless that would be too much. @throws AppError rate_limited */
+		async count(what: What, ip: string): Promise<void> {
+			const source = sourceGroup(ip);
+			const refusal = excess(what, source);
+			if (refusal !== undefined) await refuse(refusal, source);
+			of[what].tally.add(source);
+		},
+		limits: counted.map((one) => limitOf(one.limit, one.tally, () => one.refused)),
 	};
 }
 

@@ -27,11 +27,13 @@ const asked: KeySource[] = [];
 const now_s = () => rules.system.now().getTime() / 1000;
 const mint = (more: Json = {}) => signJwt(key, { ...githubClaims(ISSUER, AUDIENCE, now_s()), ...more });
 
-/** Shows a JWT. @returns `given`, or the reason of the refusal */
+const throttle = createThrottle({ knows: () => false });
+
+/** Shows a JWT. @returns `given`, the reason of the refusal, or the code of another one */
 async function show(jwt: string): Promise<unknown> {
 	const needs = {
 		...rules,
-		...{ log, sightings: createSightings(), throttle: createThrottle({ knows: () => false }) },
+		...{ log, sightings: createSightings(), throttle },
 		issuer_keys: {
 			async keysOf(source: KeySource) {
 				asked.push(source);
@@ -42,7 +44,7 @@ async function show(jwt: string): Promise<unknown> {
 	const input = { realm: realm.slug, machine: machine.name, jwt };
 	return exchangeJwt(needs, { request_id: "r", ip: "192.0.2.1" }, input).then(
 		() => "given",
-		() => entries().at(-1)?.reason,
+		({ code }) => (code === "invalid_credentials" ? entries().at(-1)?.reason : code),
 	);
 }
 
@@ -68,4 +70,11 @@ test("nobody is asked for keys because of a JWT whose issuer is not that of a tr
 		asked.map(({ issuer, realm_id }) => [issuer, realm_id]),
 		[[ISSUER, realm.id]],
 	);
+});
+
+test("a source that exchanged as many JWTs as it may is refused, and nobody is asked for keys", async () => {
+	for (let count = 0; count < 1200; count++) await throttle.exchange("192.0.2.1").catch(() => undefined);
+	asked.length = 0;
+	assert.equal(await show(mint()), "rate_limited");
+	assert.deepEqual(asked, []);
 });

@@ -28,7 +28,7 @@ export interface ExchangeNeeds {
 	system: System;
 	issuer_keys: Pick<IssuerKeys, "keysOf">;
 	sightings: Sightings;
-	throttle: Pick<Throttle, "checkRefusals" | "refused" | "repeated">;
+	throttle: Pick<Throttle, "checkRefusals" | "exchange" | "refused" | "repeated">;
 	log: Log;
 }
 
@@ -72,6 +72,7 @@ export async function exchangeJwt(
 ): Promise<{ token: string; expires_at: string }> {
 	const asked_at = performance.now();
 	await needs.throttle.checkRefusals(visitor.ip);
+	await needs.throttle.exchange(visitor.ip);
 	const found: Found = {};
 	try {
 		return await giveToken(needs, visitor, input, found);
