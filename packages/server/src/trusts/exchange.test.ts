@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { githubClaims, type Json, newKey, signJwt } from "../../../../test/peers/issuer.ts";
 import { createThrottle } from "../accounts/throttle.ts";
+import { Pace } from "../http/pace.ts";
 import { createTestLog } from "../testing/log.ts";
 import { aMachine, anEvent, aTrust } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { exchangeJwt } from "./exchange.ts";
+import { GivenKeys } from "./given-keys.ts";
 import type { KeySource } from "./issuer-keys.ts";
 import { readKeys } from "./key-set.ts";
 import { createSightings } from "./sightings.ts";
@@ -33,12 +35,13 @@ const throttle = createThrottle({ knows: () => false });
 async function show(jwt: string): Promise<unknown> {
 	const needs = {
 		...rules,
-		...{ log, sightings: createSightings(), throttle },
+		...{ log, sightings: createSightings(), throttle, given_keys: new GivenKeys(), pace: new Pace() },
 		issuer_keys: {
 			async keysOf(source: KeySource) {
 				asked.push(source);
 				return readKeys([key.jwk]);
 			},
+			kept: () => undefined,
 		},
 	};
 	const input = { realm: realm.slug, machine: machine.name, jwt };

@@ -8,25 +8,22 @@ import { isMachineName, type Machine, type MachineStore, type MachineToken } fro
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import { releaseSlot } from "../request-slot.ts";
 import type { System } from "../system.ts";
-import { IssuerUnavailable } from "./fetch.ts";
-import type { IssuerKeys } from "./issuer-keys.ts";
+import { findTrust, type SearchNeeds } from "./find-trust.ts";
 import { type Jwt, readJwt } from "./jwt.ts";
-import { findKey, type IssuerKey, keysFor, readKeys } from "./key-set.ts";
-import { MAX_TRUSTS, type Trust, type TrustStore, type UsedJwt } from "./model.ts";
+import type { Trust, TrustStore, UsedJwt } from "./model.ts";
 import { JwtRefusal } from "./refusal.ts";
 import type { Sightings } from "./sightings.ts";
-import { checkClaims, type Expectation, isFrom, markOf, verifySignature } from "./verify.ts";
+import { markOf } from "./verify.ts";
 
 /** Dependencies of the exchange. */
-export interface ExchangeNeeds {
-	store: {
+export interface ExchangeNeeds extends SearchNeeds {
+	store: SearchNeeds["store"] & {
 		audit: Pick<AuditStore, "append">;
 		realms: Pick<RealmStore, "access">;
 		machines: Pick<MachineStore, "byName">;
-		trusts: Pick<TrustStore, "list" | "give">;
+		trusts: Pick<TrustStore, "give">;
 	};
 	system: System;
-	issuer_keys: Pick<IssuerKeys, "keysOf">;
 	sightings: Sightings;
 	throttle: Pick<Throttle, "checkRefusals" | "exchange" | "refused" | "repeated">;
 	log: Log;
@@ -49,6 +46,9 @@ interface Found {
 
 /** Milliseconds from its arrival until a refusal is answered: what was found takes less, so that nobody can tell. Design: §15 */
 const REFUSAL_MS = 250;
+
+/** Milliseconds for which a JWT that the remembered keys of its issuer do not fit waits for new ones: the rest is for the log and the event. */
+const RENEWAL_MS = 200;
 
 /** Milliseconds for which a used JWT is remembered after its end: longer than it is taken. */
 const REMEMBERED_MS = 90_000;
@@ -75,7 +75,7 @@ export async function exchangeJwt(
 	await needs.throttle.exchange(visitor.ip);
 	const found: Found = {};
 	try {
-		return await giveToken(needs, visitor, input, found);
+		return await giveToken(needs, visitor, input, found, asked_at + RENEWAL_MS);
 	} catch (error) {
 		if (!(error instanceof JwtRefusal)) throw error;
 		needs.throttle.refused(visitor.ip);
@@ -121,17 +121,24 @@ function eventOf(
 	return { ...event, realm_id: realm?.id ?? "", realm: realm?.slug ?? "" };
 }
 
-/** @param found collects the realm, the machine and the trust, for the log of a refusal @throws JwtRefusal */
+/**
+ * @param found collects the realm, the machine and the trust, for the log of a refusal
+ * @param until_ms moment at which a refusal waits for no issuer any more
+ * @throws JwtRefusal
+ */
 async function giveToken(
 	needs: ExchangeNeeds,
 	visitor: Visitor,
 	input: Exchange,
 	found: Found,
+	until_ms: number,
 ): Promise<{ token: string; expires_at: string }> {
 	const jwt = readJwt(input.jwt);
 	const { realm, machine } = await findMachine(needs, input, found);
 	const now = needs.system.now();
-	const { trust, exp } = await findTrust(needs, realm, machine, jwt, found);
+	const { trust, exp } = await findTrust(needs, { realm, machine, jwt, until_ms }, (tried) => {
+		found.trust = tried;
+	});
 	const ends_ms = now.getTime() + trust.max_ttl_ms;
 	// Where the platform hands a JWT out again, what it gives must not live longer.
 	const expires_ms = trust.single_use ? ends_ms : Math.min(ends_ms, Math.floor(exp * 1000));
@@ -199,63 +206,6 @@ async function findMachine(
 	if (machine === undefined) throw new JwtRefusal("machine");
 	found.machine = machine;
 	return { realm, machine };
-}
-
-/** Finds the trust that takes a JWT. When none does, the refusal is that of the last one of its issuer. @throws JwtRefusal */
-async function findTrust(
-	needs: ExchangeNeeds,
-	realm: RealmAccess,
-	machine: Machine,
-	jwt: Jwt,
-	found: Found,
-): Promise<{ trust: Trust; exp: number }> {
-	let refusal = new JwtRefusal("issuer");
-	for (const trust of await needs.store.trusts.list(machine.id, "", MAX_TRUSTS)) {
-		const expected = expectationOf(trust);
-		if (!isFrom(jwt, expected)) continue;
-		found.trust = trust;
-		try {
-			const keys = await keysOf(needs, trust, realm.id, jwt);
-			await verifySignature(jwt, findKey(keys, jwt));
-			return { trust, ...checkClaims(jwt, expected, needs.system.now().getTime() / 1000) };
-		} catch (error) {
-			if (!(error instanceof JwtRefusal)) throw error;
-			refusal = error;
-		}
-	}
-	throw refusal;
-}
-
-function expectationOf({ issuer, trust_domain, type, audience, claims }: Trust): Expectation {
-	return {
-		issuer: issuer ?? undefined,
-		trust_domain: trust_domain ?? undefined,
-		takes_access_tokens: type === "oidc",
-		audience,
-		claims: JSON.parse(claims),
-	};
-}
-
-/** @throws JwtRefusal keys_unavailable, keys_moved */
-async function keysOf(
-	{ issuer_keys }: ExchangeNeeds,
-	{ issuer, jwks, ca_cert, keys_host }: Trust,
-	realm_id: string,
-	jwt: Jwt,
-): Promise<readonly IssuerKey[]> {
-	if (jwks !== null) {
-		const fitting = keysFor(JSON.parse(jwks).keys, jwt);
-		// Anybody can ask, and a machine may have twenty trusts of twenty keys each: only the one that decides is imported.
-		return fitting.length === 1 ? readKeys(fitting) : [];
-	}
-	if (issuer === null || keys_host === null) return [];
-	const fits = (keys: readonly IssuerKey[]) => keys.some((key) => jwt.kid === undefined || key.kid === jwt.kid);
-	try {
-		return await issuer_keys.keysOf({ issuer, ca_cert, keys_host, realm_id }, fits);
-	} catch (error) {
-		if (error instanceof IssuerUnavailable) throw new JwtRefusal(error.reason);
-		throw error;
-	}
 }
 
 /** Names a JWT that is used. A realm with keys or an authority of its own for an issuer uses up nothing of others who trust it. */

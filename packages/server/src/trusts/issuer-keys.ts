@@ -55,6 +55,8 @@ export interface IssuerKeys {
 	 * @throws IssuerUnavailable when it has none, and none is remembered
 	 */
 	keysOf(source: KeySource, fits: (keys: readonly IssuerKey[]) => boolean): Promise<readonly IssuerKey[]>;
+	/** Recalls an issuer's keys that may be used without asking it; undefined when there are none. */
+	kept(source: KeySource): readonly IssuerKey[] | undefined;
 	/** Asks an issuer for the host of its keys, and whether it has any. @throws IssuerUnavailable */
 	findHost(source: Asked): Promise<string>;
 	/** Counts the issuers that gave no keys when they were asked last, and whose earlier ones are used. */
@@ -129,6 +131,10 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 			if (!is_fresh || !fits(entry.keys)) await refresh(entry, source, source.keys_host);
 			if (now() - entry.fetched_at < KEPT_MS) return entry.keys;
 			throw entry.error ?? new IssuerUnavailable(`${KEYS} is not there yet`);
+		},
+		kept(source) {
+			const entry = remembered.get(nameOf(source, source.keys_host));
+			return entry !== undefined && now() - entry.fetched_at < KEPT_MS ? entry.keys : undefined;
 		},
 		async findHost(source) {
 			const entry = entryIn(attempts, nameOf(source, ""));

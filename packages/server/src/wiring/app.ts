@@ -60,6 +60,7 @@ import { ssoRoutes } from "../sso/routes.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
+import { GivenKeys } from "../trusts/given-keys.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
 import { trustRoutes } from "../trusts/routes.ts";
 import { createSightings } from "../trusts/sightings.ts";
@@ -127,7 +128,7 @@ export function wireApp(parts: AppParts) {
 		...ssoRoutes({ ...needs, ...signing, ...sso, address }),
 		...tokenRoutes(needs),
 		...machineRoutes(needs),
-		...trustRoutes({ ...needs, ...signing, log, issuer_keys, sightings: createSightings() }),
+		...trustRoutes({ ...needs, ...signing, log, issuer_keys, ...createSearch() }),
 		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
 		...secretRoutes({ ...secrets, promotions, rewrites }),
 		...policyRoutes(needs),
@@ -167,6 +168,9 @@ function createTurns(limits: Pick<Limits, "add">) {
 	for (const { limit } of Object.values(turns)) limits.add(limit);
 	return turns;
 }
+
+/** Makes what exchanges of JWTs share. */
+const createSearch = () => ({ sightings: createSightings(), given_keys: new GivenKeys(), pace: new Pace() });
 
 /** Makes what the rules of the server's own care need. */
 function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) {
