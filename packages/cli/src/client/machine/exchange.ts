@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
 import { text } from "../answer.ts";
 import { type Client, send } from "../client.ts";
@@ -10,8 +11,11 @@ export interface MachineToken {
 	readonly expires_at: number;
 }
 
+/** Milliseconds before a JWT is shown again: the server asks an issuer for new keys meanwhile, and tells nobody that it does. */
+const AGAIN_MS = 2000;
+
 /**
- * Exchanges a JWT for a token of the machine. Design: §15
+ * Exchanges a JWT for a token of the machine, at the second try if its issuer's keys are new to the server. Design: §15
  * @param client a client without a token
  * @param audience asked for or expected, to explain a refusal
  * @throws Failure denied when no trust of the machine takes this JWT; the server says no more, so the hint says what the JWT holds
@@ -23,10 +27,18 @@ export async function exchangeJwt(
 	audience: string,
 ): Promise<MachineToken> {
 	const call = { method: "POST", path: "auth/jwt", body: { realm, machine: name, jwt } } as const;
-	const answer = await send({ ...client, token: undefined }, call).catch((error: unknown) => {
-		if (error instanceof Failure && error.status === 401) throw refused(`${realm}/${name}`, jwt, audience, error);
-		throw error instanceof Failure && error.status === 404 ? unknown(client.address, error) : error;
-	});
+	const show = () => send({ ...client, token: undefined }, call);
+	const isRefused = (error: unknown): error is Failure => error instanceof Failure && error.status === 401;
+	const answer = await show()
+		.catch(async (error: unknown) => {
+			if (!isRefused(error) || reasonIn(jwt, audience) !== undefined) throw error;
+			await sleep(AGAIN_MS);
+			return show();
+		})
+		.catch((error: unknown) => {
+			if (isRefused(error)) throw refused(`${realm}/${name}`, jwt, audience, error);
+			throw error instanceof Failure && error.status === 404 ? unknown(client.address, error) : error;
+		});
 	return { token: text(answer, "token"), expires_at: instantIn(answer.expires_at) };
 }
 

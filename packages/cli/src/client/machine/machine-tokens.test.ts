@@ -130,6 +130,23 @@ test("a machine that the server refuses is told why, as far as its JWT shows it"
 	}
 });
 
+test("a JWT that is refused without a reason of its own is shown once more: its issuer's keys may be new to the server", async () => {
+	const refuse = () => refusal(401, "invalid_credentials", "the JWT was refused");
+	const exp = Date.now() / 1000 + 600;
+	await using fresh = await startMachineService({ refuse: (count) => (count === 1 ? refuse() : undefined) });
+	const env = { ...fresh.env, SVC_ID_TOKEN: jwtOf({ aud: fresh.address, exp }) };
+	assert.equal((await run(REALMS, { env })).code, 0);
+	assert.equal(fresh.sent().length, 2);
+	await using strict = await startMachineService({ refuse });
+	for (const [claims, count] of [
+		[{ aud: strict.address, exp }, 2],
+		[{ aud: strict.address, exp: 1000 }, 3],
+	] as const) {
+		await run(REALMS, { env: { ...strict.env, SVC_ID_TOKEN: jwtOf(claims) } });
+		assert.equal(strict.sent().length, count);
+	}
+});
+
 test("a server that does not know the exchange is told apart from one that refuses", async () => {
 	await using server = await startMachineService({ refuse: () => refusal(404, "not_found", "no such endpoint") });
 	const { code, stderr } = await run(REALMS, { env: { ...server.env, SVC_ID_TOKEN: jwtOf({}) } });
