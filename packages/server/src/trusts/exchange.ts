@@ -176,7 +176,7 @@ async function noteSource(
 	if (trust.single_use) return { jti, first_ip: undefined };
 	// Of another realm, nobody learns an address.
 	const mark = markOf(jwt, `${found.realm?.id}\0${trust.issuer ?? trust.trust_domain}`);
-	const first_ip = sightings.see(mark, visitor.ip);
+	const first_ip = sightings.see(found.realm?.user_id ?? "", mark, visitor.ip);
 	if (first_ip === undefined) return { jti, first_ip };
 	const facts = { trust_id: trust.id, trust: trust.name, jti, first_ip };
 	try {

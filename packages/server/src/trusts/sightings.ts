@@ -1,4 +1,4 @@
-import { LRUCache } from "lru-cache";
+import { FairMemory } from "../fair-memory.ts";
 import { sourceGroup } from "../source.ts";
 
 /** JWTs that are remembered, and sources of one. Design: §15 */
@@ -13,23 +13,24 @@ interface Sighting {
 export interface Sightings {
 	/**
 	 * Notes that a JWT came from an address.
+	 * @param payer account whose realm it is for: those who hold most forget first
 	 * @returns the address from which it came first, when it comes from this source for the first time and came from another one before
 	 */
-	see(mark: Buffer, ip: string): string | undefined;
+	see(payer: string, mark: Buffer, ip: string): string | undefined;
 	/** Forgets the source of an address, so that its next use is reported again. */
 	forget(mark: Buffer, ip: string): void;
 }
 
 /** Makes the memory of sources. */
 export function createSightings(): Sightings {
-	const seen = new LRUCache<string, Sighting>({ max: MAX_JWTS });
+	const seen = new FairMemory<Sighting>(MAX_JWTS);
 	return {
-		see(mark, ip) {
+		see(payer, mark, ip) {
 			const name = mark.toString("base64url");
 			const source = sourceGroup(ip);
-			const sighting = seen.get(name);
+			const sighting = seen.get(payer, name);
 			if (sighting === undefined) {
-				seen.set(name, { first_ip: ip, sources: new Set([source]) });
+				seen.set(payer, name, { first_ip: ip, sources: new Set([source]) });
 				return undefined;
 			}
 			const { first_ip, sources } = sighting;
@@ -37,6 +38,6 @@ export function createSightings(): Sightings {
 			sources.add(source);
 			return first_ip;
 		},
-		forget: (mark, ip) => void seen.get(mark.toString("base64url"))?.sources.delete(sourceGroup(ip)),
+		forget: (mark, ip) => void seen.peek(mark.toString("base64url"))?.sources.delete(sourceGroup(ip)),
 	};
 }

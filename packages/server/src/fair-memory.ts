@@ -1,0 +1,82 @@
+/** Entries of one payer, the least recently used first. */
+type Own<Value> = Map<string, Value>;
+
+/**
+ * Remembers a number of entries for payers. When it is full, the payer who holds most forgets the entry that it used least recently, so that nobody
+ * pushes out what others use. An entry that several payers use is held by the one who used it last.
+ */
+export class FairMemory<Value> {
+	readonly #most: number;
+	readonly #payers = new Map<string, Own<Value>>();
+	/** Payer of each entry. */
+	readonly #holders = new Map<string, string>();
+	/** Payers by the number of their entries, those who neither used nor forgot one for longest first. */
+	readonly #bySize: Set<string>[] = [];
+
+	/** @param most entries that are remembered */
+	constructor(most: number) {
+		this.#most = most;
+	}
+
+	/** Finds an entry; its payer is now the one who asks. */
+	get(payer: string, name: string): Value | undefined {
+		const holder = this.#holders.get(name);
+		if (holder === undefined) return undefined;
+		const value = this.#payers.get(holder)?.get(name) as Value;
+		this.#forget(holder, name);
+		this.#add(payer, name, value);
+		return value;
+	}
+
+	/** Finds an entry, which is not used by that. */
+	peek(name: string): Value | undefined {
+		return this.#payers.get(this.#holders.get(name) ?? "")?.get(name);
+	}
+
+	/** Remembers an entry. */
+	set(payer: string, name: string, value: Value): void {
+		const holder = this.#holders.get(name);
+		if (holder !== undefined) this.#forget(holder, name);
+		this.#add(payer, name, value);
+		if (this.#holders.size > this.#most) this.#evict();
+	}
+
+	/** Iterates over what is remembered. */
+	*values(): Generator<Value> {
+		for (const own of this.#payers.values()) yield* own.values();
+	}
+
+	#evict(): void {
+		const [payer = ""] = this.#bySize.at(-1) ?? [];
+		const [name = ""] = this.#payers.get(payer)?.keys() ?? [];
+		this.#forget(payer, name);
+	}
+
+	#add(payer: string, name: string, value: Value): void {
+		let own = this.#payers.get(payer);
+		if (own === undefined) {
+			own = new Map();
+			this.#payers.set(payer, own);
+		}
+		const { size } = own;
+		own.set(name, value);
+		this.#holders.set(name, payer);
+		this.#move(payer, size, own.size);
+	}
+
+	#forget(payer: string, name: string): void {
+		const own = this.#payers.get(payer);
+		if (own?.delete(name) !== true) return;
+		this.#holders.delete(name);
+		if (own.size === 0) this.#payers.delete(payer);
+		this.#move(payer, own.size + 1, own.size);
+	}
+
+	#move(payer: string, from: number, to: number): void {
+		this.#bySize[from]?.delete(payer);
+		this.#bySize[to] ??= new Set();
+		this.#bySize[to].add(payer);
+		this.#bySize[0]?.clear();
+		while (this.#bySize.at(-1)?.size === 0) this.#bySize.pop();
+	}
+}
