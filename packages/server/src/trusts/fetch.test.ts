@@ -17,7 +17,7 @@ async function start(): Promise<Issuer> {
 
 const create = () => createIssuerKeys({ private_issuers: ["127.0.0.1"] });
 const sourceOf = ({ issuer, ca_cert }: Issuer): KeySource => {
-	return { issuer, ca_cert, keys_host: new URL(issuer).host, realm_id: "realm" };
+	return { issuer, ca_cert, keys_host: new URL(issuer).host, payer: "ada", realm_id: "realm" };
 };
 
 /** The message of a fetch that fails. It must come in time. */
@@ -81,13 +81,13 @@ suite("an issuer that takes its time", { concurrency: true }, () => {
 		assert.deepEqual(peer.asked, []);
 	});
 
-	test("issuers of one realm that are slow do not take the turns of another realm", async () => {
+	test("slow issuers of one account, in however many realms, do not take the turns of another account", async () => {
 		const peer = await start();
-		const slow = await Promise.all(Array.from({ length: 4 }, start));
+		const slow = await Promise.all(Array.from({ length: 20 }, start));
 		for (const one of slow) one.faults = { discovery: { does: "hang" } };
 		const keys = create();
-		const waiting = slow.map((one) => failureOf(keys, sourceOf(one)));
-		const found = await keys.keysOf({ ...sourceOf(peer), realm_id: "other" }, () => true);
+		const waiting = slow.map((one, at) => failureOf(keys, { ...sourceOf(one), realm_id: `realm ${at}` }));
+		const found = await keys.keysOf({ ...sourceOf(peer), payer: "bob" }, () => true);
 		assert.equal(found.length, 1);
 		assert.ok(slow.filter((one) => one.asked.length > 0).length <= 2);
 		for (const message of await Promise.all(waiting)) assert.match(message, /did not arrive|too many issuers/);

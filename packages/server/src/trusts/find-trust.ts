@@ -123,7 +123,7 @@ async function keysOf(needs: SearchNeeds, trust: Trust, { realm, jwt }: Shown): 
 		);
 	if (issuer === null || keys_host === null) return unchanged([]);
 	const fits = (keys: readonly IssuerKey[]) => keys.some((key) => jwt.kid === undefined || key.kid === jwt.kid);
-	const source = { issuer, ca_cert, keys_host, realm_id: realm.id };
+	const source = { issuer, ca_cert, keys_host, payer: realm.user_id, realm_id: realm.id };
 	const renewed = issuer_keys.keysOf(source, fits).catch((error) => {
 		throw error instanceof IssuerUnavailable ? new JwtRefusal(error.reason) : error;
 	});

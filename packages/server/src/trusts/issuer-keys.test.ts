@@ -22,7 +22,7 @@ const pass = (ms: number) => {
 const create = (private_issuers = ["127.0.0.1"]) => createIssuerKeys({ private_issuers }, now);
 
 const sourceOf = ({ issuer, ca_cert }: Pick<Issuer, "issuer" | "ca_cert">): KeySource => {
-	return { issuer, ca_cert, keys_host: new URL(issuer).host, realm_id: "realm" };
+	return { issuer, ca_cert, keys_host: new URL(issuer).host, payer: "ada", realm_id: "realm" };
 };
 const has =
 	(...kids: string[]) =>
@@ -225,4 +225,25 @@ test("an issuer has at most 25 keys", async () => {
 	assert.equal((await create().keysOf(sourceOf(peer), () => true)).length, 25);
 	peer.keys = many;
 	await failureOf(create(), sourceOf(peer));
+});
+
+test("issuers of one account, however many, do not push out the keys that another one uses", async () => {
+	const keys = create();
+	await keys.keysOf(sourceOf(peer), has("first"));
+	const others = Array.from({ length: 2000 }, (_, at) =>
+		keys.keysOf({ ...sourceOf(peer), issuer: `https://127.0.0.2/${at}`, payer: "bob" }, has("first")),
+	);
+	assert.ok((await Promise.allSettled(others)).every(({ status }) => status === "rejected"));
+	peer.faults = { discovery: { does: "answer", status: 503 } };
+	assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
+});
+
+test("what may be used without asking is what was fetched in the last hour", async () => {
+	const keys = create();
+	assert.equal(keys.kept(sourceOf(peer)), undefined);
+	await keys.keysOf(sourceOf(peer), has("first"));
+	pass(60 * 60_000 - 1);
+	assert.deepEqual(kidsOf(keys.kept(sourceOf(peer)) ?? []), ["first"]);
+	pass(1);
+	assert.equal(keys.kept(sourceOf(peer)), undefined);
 });

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import * as v from "valibot";
+import { FairMemory } from "../fair-memory.ts";
 import type { Limit } from "../limits.ts";
 import { releaseSlot } from "../request-slot.ts";
 import { createSemaphore, type Semaphore } from "../semaphore.ts";
@@ -16,8 +16,8 @@ const KEPT_MS = 60 * 60_000;
 /** Milliseconds from a fetch, good or bad, until an issuer is asked again. Design: §15 */
 const PAUSE_MS = 30_000;
 
-/** Issuers that are asked at the same time; those of one realm, and those that wait. Design: §15 */
-const [AT_ONCE, OF_A_REALM, WAITING] = [8, 2, 16];
+/** Issuers that are asked at the same time; those of one account's realms, and those that wait. Design: §15 */
+const [AT_ONCE, OF_AN_ACCOUNT, WAITING] = [8, 2, 16];
 
 /** Milliseconds that a fetch waits for its turn. */
 const WAIT_MS = 2500;
@@ -40,7 +40,9 @@ export interface KeySource {
 	ca_cert: string | null;
 	/** Host of the address of its keys, when the trust was made. */
 	keys_host: string;
-	/** Realms take turns. */
+	/** Owner of the realm: accounts take turns. */
+	payer: string;
+	/** The trust's realm. */
 	realm_id: string;
 }
 
@@ -82,12 +84,13 @@ interface Remembered {
  * Design: §15
  */
 export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => performance.now()): IssuerKeys {
-	const remembered = new LRUCache<string, Remembered>({ max: MAX_ISSUERS });
+	const remembered = new FairMemory<Remembered>(MAX_ISSUERS);
 	// Apart, so that trusts which nobody could make push out no keys that are in use.
-	const attempts = new LRUCache<string, Remembered>({ max: MAX_ISSUERS });
+	const attempts = new FairMemory<Remembered>(MAX_ISSUERS);
 	// Of those that share a pause, the one that asked last.
-	const askers = new LRUCache<string, Remembered>({ max: 2 * MAX_ISSUERS });
+	const askers = new FairMemory<Remembered>(2 * MAX_ISSUERS);
 	const turns = createTurns();
+	const isKept = ({ fetched_at }: Remembered) => now() - fetched_at < KEPT_MS;
 
 	async function ask(entry: Remembered, source: Asked, keys_host?: string): Promise<void> {
 		try {
@@ -96,7 +99,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 					entry.asked_at = now();
 					return fetchKeys(needs, source, keys_host);
 				},
-				{ keys: [source.realm_id], limit_ms: WAIT_MS },
+				{ keys: [source.payer], limit_ms: WAIT_MS },
 			);
 			Object.assign(entry, found, { fetched_at: now(), error: undefined });
 		} catch (error) {
@@ -115,9 +118,9 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 		const isRecent = ({ asking, asked_at }: Remembered) => asking !== undefined || now() - asked_at < PAUSE_MS;
 		if (entry.asking === undefined && isRecent(entry)) return true;
 		const pause = pauseOf(source, keys_host);
-		const last = askers.get(pause);
+		const last = askers.peek(pause);
 		if (entry.asking === undefined && last !== undefined && isRecent(last)) return false;
-		askers.set(pause, entry);
+		askers.set(source.payer, pause, entry);
 		releaseSlot();
 		entry.asking ??= ask(entry, source, keys_host);
 		await entry.asking;
@@ -126,60 +129,58 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 
 	return {
 		async keysOf(source, fits) {
-			const entry = entryIn(remembered, nameOf(source, source.keys_host));
+			const entry = entryIn(remembered, source, source.keys_host);
 			const is_fresh = now() - entry.fetched_at < FRESH_MS;
 			if (!is_fresh || !fits(entry.keys)) await refresh(entry, source, source.keys_host);
-			if (now() - entry.fetched_at < KEPT_MS) return entry.keys;
+			if (isKept(entry)) return entry.keys;
 			throw entry.error ?? new IssuerUnavailable(`${KEYS} is not there yet`);
 		},
 		kept(source) {
-			const entry = remembered.get(nameOf(source, source.keys_host));
-			return entry !== undefined && now() - entry.fetched_at < KEPT_MS ? entry.keys : undefined;
+			const entry = remembered.peek(nameOf(source, source.keys_host));
+			return entry !== undefined && isKept(entry) ? entry.keys : undefined;
 		},
 		async findHost(source) {
-			const entry = entryIn(attempts, nameOf(source, ""));
+			const entry = entryIn(attempts, source, "");
 			const isOwn = await refresh(entry, source);
 			if (!isOwn) throw new IssuerUnavailable("the issuer was asked a moment ago, with another authority");
 			if (entry.error !== undefined) throw entry.error;
 			// The trust that was just made uses it next.
 			const { keys, keys_host, fetched_at, asked_at } = entry;
-			const own = entryIn(remembered, nameOf(source, keys_host));
+			const own = entryIn(remembered, source, keys_host);
 			if (fetched_at > own.fetched_at) {
 				Object.assign(own, { keys, keys_host, fetched_at, asked_at, error: undefined });
-				askers.set(pauseOf(source, keys_host), own);
+				askers.set(source.payer, pauseOf(source, keys_host), own);
 			}
 			return keys_host;
 		},
-		stale() {
-			const isUsed = ({ error, fetched_at }: Remembered) => error !== undefined && now() - fetched_at < KEPT_MS;
-			return [...remembered.values()].filter(isUsed).length;
-		},
+		stale: () => [...remembered.values()].filter((entry) => entry.error !== undefined && isKept(entry)).length,
 		limit: limitOf(turns),
 	};
 }
 
 const createTurns = () =>
 	createSemaphore(AT_ONCE, {
-		each: OF_A_REALM,
+		each: OF_AN_ACCOUNT,
 		waiting: WAITING,
 		busy: () => new IssuerUnavailable("too many issuers are asked at the same time: try again in a moment"),
 	});
 
 const limitOf = ({ fullest, refused }: Semaphore): Limit => ({
-	name: "issuers_waiting_per_realm",
+	name: "issuers_waiting_per_account",
 	max: WAITING,
 	used: fullest,
 	refused,
 	hint: "issuers that trusts name are slow to answer: the log names them, as jwt.refused with keys_unavailable",
 });
 
-/** Finds what is remembered under a name, or begins to remember. */
-function entryIn(among: LRUCache<string, Remembered>, name: string): Remembered {
-	const found = among.get(name);
+/** Finds what is remembered of an issuer, or begins to remember. */
+function entryIn(among: FairMemory<Remembered>, source: Asked, keys_host: string): Remembered {
+	const name = nameOf(source, keys_host);
+	const found = among.get(source.payer, name);
 	if (found !== undefined) return found;
 	const never = Number.NEGATIVE_INFINITY;
 	const entry = { keys: [], keys_host: "", fetched_at: never, asked_at: never, error: undefined, asking: undefined };
-	among.set(name, entry);
+	among.set(source.payer, name, entry);
 	return entry;
 }
 

@@ -11,6 +11,7 @@ import {
 import { isMachineName, type Machine } from "../machines/model.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
+import type { Realm } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import { type Definition, defineTrust, type TrustInput } from "./definition.ts";
 import { IssuerUnavailable } from "./fetch.ts";
@@ -47,7 +48,7 @@ export async function setTrust(needs: TrustNeeds, actor: Actor, named: TrustName
 	await requireRoleOf(needs, actor, named.slug, machine.role);
 	if (!isMachineName(named.trust)) throw new AppError("validation_failed", TRUST_NAME_RULE);
 	const definition = defineTrust(input);
-	const keys_host = await findKeysHost(needs, realm.id, definition);
+	const keys_host = await findKeysHost(needs, realm, definition);
 	const now = needs.system.now();
 	const made = { created_by: actor.user_id, created_at: now.toISOString() };
 	const trust = {
@@ -69,12 +70,12 @@ export async function setTrust(needs: TrustNeeds, actor: Actor, named: TrustName
 /** Asks the issuer where its keys are. @returns null when they are given @throws AppError conflict, when it does not give them */
 async function findKeysHost(
 	{ issuer_keys }: TrustNeeds,
-	realm_id: string,
+	{ id: realm_id, user_id: payer }: Pick<Realm, "id" | "user_id">,
 	{ issuer, jwks, ca_cert }: Definition,
 ): Promise<string | null> {
 	if (issuer === null || jwks !== null) return null;
 	try {
-		return await issuer_keys.findHost({ issuer, ca_cert, realm_id });
+		return await issuer_keys.findHost({ issuer, ca_cert, payer, realm_id });
 	} catch (error) {
 		if (!(error instanceof IssuerUnavailable)) throw error;
 		throw new AppError(
