@@ -31,8 +31,10 @@ interface Ways {
 	writer: WriteQueue;
 	connection: Database;
 	transaction: ReadTransaction;
-	/** For long questions. */
+	/** For reads of one realm or token. */
 	worker: ReadWorker;
+	/** For questions that may read a whole table. */
+	questions: ReadWorker;
 	/** For questions that read all of the log, which would keep the others waiting for seconds. */
 	comparer: ReadWorker;
 	/** The newest event. */
@@ -43,16 +45,22 @@ interface Ways {
 
 const READ_ALL: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"]);
 
+/** Questions that never read a whole table: they do not wait for those that may. */
+const READ_PART: ReadonlySet<string> = new Set([
+	...["secrets.currentVersions", "secrets.pairs", "secrets.keySet", "secrets.deleted", "secrets.countDeleted"],
+	...["tokens.listLine", "tokens.countLine", "audit.keys", "audit.latest"],
+]);
+
 type Run = (...args: never[]) => unknown;
 
-/** Makes every operation of the port: this thread answers reads, the reading worker scans, the writer thread changes. */
+/** Makes every operation of the port: this thread answers reads, the reading threads scans, the writer thread changes. */
 export function createAdapter(ways: Ways): Operations {
-	const { writer, connection, transaction, worker, comparer } = ways;
+	const { writer, connection, transaction, worker } = ways;
 	const reads = readsOf(ways) as unknown as Record<string, Record<string, Run>>;
 	const operations = fromDeclarations((noun, verb, declared) => {
 		if (declared.kind === "append") return writer.append;
 		if (declared.kind === "scan") {
-			const reader = READ_ALL.has(`${noun}.${verb}`) ? comparer : worker;
+			const reader = readerOf(ways, `${noun}.${verb}`);
 			return (...args: unknown[]) => reader.ask(noun, verb, args);
 		}
 		if (declared.kind === "read") return transaction.within(reads[noun]?.[verb] as Run);
@@ -68,6 +76,11 @@ export function createAdapter(ways: Ways): Operations {
 			keySet: smallHere(connection, transaction, operations.secrets.keySet),
 		},
 	};
+}
+
+function readerOf({ worker, questions, comparer }: Ways, name: string): ReadWorker {
+	if (READ_ALL.has(name)) return comparer;
+	return READ_PART.has(name) ? worker : questions;
 }
 
 function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {

@@ -16,7 +16,7 @@ const PRAGMAS: readonly [string, string | number, unknown][] = [
 ];
 
 /**
- * KiB of pages that a connection caches. The driver's default of 16 MiB for each of the three would fill as the database grows, which looks
+ * KiB of pages that a connection caches. The driver's default of 16 MiB for each of them would fill as the database grows, which looks
  * like a leak; it speeds up only the connection that answers requests.
  */
 const CACHE_KIB = { writer: 8192, requests: 16_384, long: 2048 } as const;

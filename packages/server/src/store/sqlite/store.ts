@@ -101,14 +101,15 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 }
 
 /**
- * Has a connection, and the threads for long questions, believe rows by their keys. One thread is for those that read everything, which would keep the
- * others waiting for seconds.
+ * Has a connection, and the threads for reads that take long, believe rows by their keys: one thread is for reads of one realm, one for questions that may
+ * read a whole table, one for what reads everything. None of them keeps those of another waiting.
  */
 function guardedReads(file: string, connection: Parameters<typeof guardReads>[0], writer: Writer) {
 	let guarded: { row_keys: RowKey[]; macs: RowMacs } | undefined;
 	const keys = () => guarded?.row_keys ?? [];
 	guardReads(connection, () => guarded?.macs ?? noKeys());
-	const readers = { worker: new ReadWorker(file, keys), comparer: new ReadWorker(file, keys) };
+	const reader = () => new ReadWorker(file, keys);
+	const readers = { worker: reader(), questions: reader(), comparer: reader() };
 	/** Gives everybody the keys. What a thread was asked before is answered first, by the keys of then. */
 	const guard = async (row_keys: RowKey[]) => {
 		const isFirst = guarded === undefined;
