@@ -1,5 +1,5 @@
 import type { AuditStore } from "../audit/model.ts";
-import type { Limits } from "../limits.ts";
+import { type Limits, onceAMinute } from "../limits.ts";
 import type { SecretStore } from "../secrets/model.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
@@ -45,8 +45,8 @@ export interface MetricsNeeds {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Milliseconds for which counts from the database are kept. */
-const FRESH_MS = 15_000;
+/** Highest number of secrets that are counted: it stands for more than 10,000. */
+const MAX_COUNTED = 10_001;
 
 /** Makes the metrics. Spec: API › Health and metrics. */
 export function createMetrics(needs: MetricsNeeds): Metrics {
@@ -160,24 +160,22 @@ function backupAge({ backups, system }: Pick<MetricsNeeds, "backups" | "system">
 	}
 }
 
-function addExpiry(needs: MetricsNeeds, registers: InstanceType<typeof Registry>[]): void {
-	let countedAt = 0;
+function addExpiry(
+	{ store, system }: Pick<MetricsNeeds, "store" | "system">,
+	registers: InstanceType<typeof Registry>[],
+): void {
+	const within = (days: number) => {
+		const before = new Date(system.now().getTime() + days * DAY_MS).toISOString();
+		return store.secrets.countExpiring(before, MAX_COUNTED);
+	};
+	const measure = onceAMinute(async () => ({ "0d": await within(0), "14d": await within(14) }));
 	new Gauge({
 		name: "svc_secrets_expiring",
-		help: "Secrets whose expires_at passes within this time",
+		help: "Secrets whose expires_at passes within this time; 10001 stands for more than 10,000",
 		labelNames: ["within"],
 		registers,
 		async collect() {
-			const now = needs.system.now().getTime();
-			if (now - countedAt < FRESH_MS) return;
-			countedAt = now;
-			for (const [within, days] of [
-				["0d", 0],
-				["14d", 14],
-			] as const) {
-				const before = new Date(now + days * DAY_MS).toISOString();
-				this.labels(within).set(await needs.store.secrets.countExpiring(before));
-			}
+			for (const [name, count] of Object.entries(await measure())) this.labels(name).set(count);
 		},
 	});
 }

@@ -240,8 +240,8 @@ export const secretOperations = {
 			) => VersionInfo[]
 		>(),
 	countHistory: read<(realm_id: string, environment: Environment, key: string) => number>(),
-	/** Counts current values that expire, or expired, before the instant. */
-	countExpiring: scan<(before: string) => number>(),
+	/** Counts current values that expire, or expired, before the instant, up to a number. */
+	countExpiring: scan<(before: string, most: number) => number>(),
 	/** Puts the secret and its history aside, to be restored or purged; the number continues if the key is written again. */
 	remove: write<(input: Omit<DeletedSecret, "version">, event: AuditEvent) => boolean>({ forgets: ["secrets"] }),
 	/**

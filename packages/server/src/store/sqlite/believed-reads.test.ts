@@ -101,6 +101,7 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"realms.named": [["r"]],
 	"secrets.count": ["r", undefined],
 	"secrets.countDeleted": ["r", undefined, ""],
+	"secrets.countExpiring": ["", 1],
 	"secrets.deleted": ["r", undefined, "", "", 1],
 	"secrets.history": ["r", "dev", "k", undefined, 1],
 	"secrets.keySet": [Float64Array.of(1)],

@@ -15,8 +15,8 @@ const PAGE = `SELECT id, realm_id, environment, key, version, deleted_by, delete
 const COUNT = `SELECT count(*) FROM deleted_secret WHERE ${RESTORABLE}`;
 
 /** Of all realms, as the rows are: a metric asks for their number, and an altered one must not end all metrics. */
-const EXPIRING = `SELECT count(*) FROM secret_version v JOIN secret s ON s.id = v.secret_id AND s.version = v.version
-	JOIN realm r ON r.id = s.realm_id WHERE v.expires_at IS NOT NULL AND v.expires_at < ? AND r.deleted_at IS NULL`;
+const EXPIRING = `SELECT count(*) FROM (SELECT 1 FROM secret_version v JOIN secret s ON s.id = v.secret_id AND s.version = v.version
+	JOIN realm r ON r.id = s.realm_id WHERE v.expires_at IS NOT NULL AND v.expires_at < ? AND r.deleted_at IS NULL LIMIT ?) AS ending`;
 
 /** Questions about secrets that can be restored, or that end soon. */
 export function endingSecrets(db: Database): Questions {
@@ -28,6 +28,6 @@ export function endingSecrets(db: Database): Questions {
 			prepare(COUNT)
 				.pluck()
 				.get({ realm_id, environment: environment ?? "", since }) as number,
-		countExpiring: (before) => prepare(EXPIRING).pluck().get(before) as number,
+		countExpiring: (before, most) => prepare(EXPIRING).pluck().get(before, most) as number,
 	};
 }

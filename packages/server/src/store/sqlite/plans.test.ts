@@ -51,7 +51,7 @@ function statementsOf(ask: () => unknown = () => undefined): string[] {
 
 /** Tells whether a step reads a table from end to end. A parameter's list, the targets of leases and their sums, and what a step before it found do not count. */
 function isScan(step: string): boolean {
-	return /^SCAN (?!(CONSTANT|open|json_each|lease_count|line|makers|mine|near)\b)/.test(step);
+	return /^SCAN (?!(CONSTANT|ending|open|json_each|lease_count|line|makers|mine|near)\b)/.test(step);
 }
 const accounts = accountReads(reader, db);
 const engines = engineReads(reader);
@@ -148,7 +148,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"secrets.count": [() => secrets.count("r", "dev"), /COVERING INDEX secret_counted \(realm_id=\?\)/],
 	"secrets.history": [() => secrets.history("r", "dev", "k", 10, 10), /AND key=\?\).*\(secret_id=\? AND version<\?\)/],
 	"secrets.countHistory": [() => secrets.countHistory("r", "dev", "k"), /AND key=\?\).*\(secret_id=\?\)/],
-	"secrets.countExpiring": [() => ending.countExpiring(MADE_AT), /secret_version_by_end/],
+	"secrets.countExpiring": [() => ending.countExpiring(MADE_AT, 10), /secret_version_by_end/],
 	"secrets.deleted": [
 		() => ending.deleted("r", "dev", MADE_AT, "", 10),
 		/deleted_secret_by_realm \(realm_id=\? AND id>\?\)/,

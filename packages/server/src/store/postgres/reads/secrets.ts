@@ -99,12 +99,12 @@ function lists(db: Snapshot): Pick<SecretReads, "list" | "count" | "countExpirin
 		},
 		// A realm may have 100,000: to check each would take a second.
 		count: (realm_id, environment) => db.count("secret", LIVE, [realm_id, environment]),
-		async countExpiring(before) {
+		async countExpiring(before, most) {
 			// As the rows say: a metric asks for it, and an altered row must not end all metrics.
 			const [found] = await db.sql.rows<{ total: number }>(
-				`SELECT count(*) AS total FROM secret_version AS v JOIN secret AS s ON s.id = v.secret_id AND s.version = v.version
-				JOIN realm AS r ON r.id = s.realm_id WHERE v.expires_at < $1 AND r.deleted_at IS NULL`,
-				[before],
+				`SELECT count(*) AS total FROM (SELECT 1 FROM secret_version AS v JOIN secret AS s ON s.id = v.secret_id AND s.version = v.version
+				JOIN realm AS r ON r.id = s.realm_id WHERE v.expires_at < $1 AND r.deleted_at IS NULL LIMIT $2) AS ending`,
+				[before, most],
 			);
 			return found?.total ?? 0;
 		},
