@@ -15,17 +15,22 @@ const MAX_COUNTED = 10_000;
 const FIRST =
 	"SELECT seq FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @start ORDER BY timestamp, seq LIMIT 1";
 const OF_REALM = "realm_id = @realm_id AND seq >= @from AND seq < @to";
-const EVENTS = `SELECT count(*) FROM audit_event INDEXED BY audit_event_by_realm WHERE ${OF_REALM}`;
+const EVENTS = `SELECT count(*) AS events, coalesce(max(seq) + 1, @from) AS next FROM audit_event INDEXED BY audit_event_by_realm WHERE ${OF_REALM}`;
 const DENIALS = `SELECT count(*) FROM audit_event INDEXED BY audit_event_denied WHERE type = 'access.denied' AND ${OF_REALM}`;
 /** Reads of values: a list without values, and a comparison, show none. */
 const READS = `SELECT seq FROM audit_event NOT INDEXED WHERE seq IN (SELECT value FROM json_each(@seqs)) AND realm_id = @realm_id
 	AND type IN ('secret.read', 'secret.list', 'secret.sync') AND coalesce(${fact("environment")}, '') IN ('', @environment)`;
 
+/** Counts of a day as far as the event before `next`. */
+interface Counted extends DayCounts {
+	next: number;
+}
+
 /** Questions about the log by day. They run in the reading worker. */
 export function auditDays(db: Database) {
 	const prepare = createStatements(db);
 	const ofKey = keyEvents(db);
-	const counted = createCache<string, DayCounts>(MAX_COUNTED);
+	const counted = createCache<string, Counted>(MAX_COUNTED);
 
 	/** Finds the number of each day's first event, and at last that behind the range. */
 	function boundsOf({ starts, end }: DayRange): number[] {
@@ -38,21 +43,28 @@ export function auditDays(db: Database) {
 		return found;
 	}
 
-	/** Counts a day; one that another event follows gets no more. */
-	function countOf(day: { realm_id: string; from: number; to: number }): DayCounts {
-		const name = JSON.stringify(day);
-		const known = counted.get(name);
-		if (known !== undefined) return known;
-		const count = (sql: string) => prepare(sql).pluck().get(day) as number;
-		const counts = { events: count(EVENTS), denials: count(DENIALS) };
-		if (day.to < Number.MAX_SAFE_INTEGER) counted.set(name, counts);
+	/** Counts a day. What was counted before stays, because the log only grows: only what is new is counted. */
+	function countOf(realm_id: string, from: number, to: number): DayCounts {
+		const name = JSON.stringify([realm_id, from]);
+		const before = counted.get(name);
+		const known = before !== undefined && before.next <= to ? before : { events: 0, denials: 0, next: from };
+		if (known.next === to) return known;
+		const { events, next } = prepare(EVENTS).get({ realm_id, from: known.next, to }) as Omit<Counted, "denials">;
+		const isNew = events > 0;
+		const denials = isNew ? (prepare(DENIALS).pluck().get({ realm_id, from: known.next, to: next }) as number) : 0;
+		const isOver = to < Number.MAX_SAFE_INTEGER;
+		const counts = { events: known.events + events, denials: known.denials + denials, next: isOver ? to : next };
+		if (isNew || isOver) counted.set(name, counts);
 		return counts;
 	}
 
 	return {
 		perDay(realm_id: string, range: DayRange): DayCounts[] {
 			const bounds = boundsOf(range);
-			return range.starts.map((_, at) => countOf({ realm_id, from: bounds[at] ?? 0, to: bounds[at + 1] ?? 0 }));
+			return range.starts.map((_, at) => {
+				const { events, denials } = countOf(realm_id, bounds[at] ?? 0, bounds[at + 1] ?? 0);
+				return { events, denials };
+			});
 		},
 		readsPerDay({ member_id, realm_id, realm, key, environment }: ReadKey, range: DayRange, most: number): DayReads {
 			const bounds = boundsOf(range);
