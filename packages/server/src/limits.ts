@@ -91,6 +91,20 @@ export function createLimits(): Limits {
 	};
 }
 
+/** Maximum number of seconds that the store works on one question about the log or leases. */
+export const MAX_QUESTION_S = 10;
+
+/** Makes the limit on the time of one question. Design: §13 */
+export function questionLimit(store: { questionTimes(): { seconds: number; refused: number } }): Limit {
+	return {
+		name: "question_seconds",
+		max: MAX_QUESTION_S,
+		used: () => Math.min(MAX_QUESTION_S, store.questionTimes().seconds),
+		refused: () => store.questionTimes().refused,
+		hint: "somebody asks for events or leases that are rare in a large log: name a realm, or a shorter time with `--since` and `--until`",
+	};
+}
+
 /** Makes the limit on events that one account or address causes while the disk is low on space. Design: §13 */
 export function lowDiskLimit(store: { eventsOnLowDisk(): { most: number; refused: number } }): Limit {
 	return {

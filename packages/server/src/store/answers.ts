@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import { MAX_QUESTION_S } from "../limits.ts";
 
 /** Answer when a row that the question needs was altered. */
 export function rowAltered(): AppError {
@@ -6,6 +7,12 @@ export function rowAltered(): AppError {
 		"row_altered",
 		"another program altered what you asked for, so it is not shown: the server's log says more",
 	);
+}
+
+/** Answer to a question that took too long. */
+export function tookTooLong(): AppError {
+	const message = `the answer takes longer than ${MAX_QUESTION_S} s to find (question_seconds): ask for less, such as one realm or a shorter time`;
+	return new AppError("overloaded", message, { headers: { "retry-after": "30" } });
 }
 
 /** Answer while the server stops. */

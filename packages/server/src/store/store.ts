@@ -78,6 +78,12 @@ export function fromDeclarations(make: (noun: string, verb: string, declared: Op
 	return Object.fromEntries(nouns) as Operations;
 }
 
+/** Seconds that the long question in work has taken, and the number of questions that took too long. */
+export interface QuestionTimes {
+	seconds: number;
+	refused: number;
+}
+
 /**
  * The server's storage. A change is a named operation that is decided, applied and audited in one transaction; reads of few rows may be
  * answered immediately, everything else is asynchronous. Design: §4, §14.
@@ -96,6 +102,8 @@ export interface Store extends Operations, BackupSource {
 	isWritable(now: Date): Promise<boolean>;
 	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refused ones. */
 	eventsOnLowDisk(): { most: number; refused: number };
+	/** Tells how long the long question in work has taken, and how many took too long. */
+	questionTimes(): QuestionTimes;
 	/** Finishes the queued operations and releases the files. */
 	close(): Promise<void>;
 }

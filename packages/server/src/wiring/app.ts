@@ -38,7 +38,7 @@ import type { MasterKeySource } from "../keys/keys.ts";
 import { keyRoutes } from "../keys/routes.ts";
 import type { RowRenewal } from "../keys/row-renewal.ts";
 import { leaseRoutes } from "../leases/routes.ts";
-import { type Limits, lowDiskLimit } from "../limits.ts";
+import { type Limits, lowDiskLimit, questionLimit } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { machineRoutes } from "../machines/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
@@ -112,7 +112,7 @@ export function wireApp(parts: AppParts) {
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
-	const ofParts = [lowDiskLimit(store), issuer_keys.limit, parts.engines.host.limit];
+	const ofParts = [lowDiskLimit(store), questionLimit(store), issuer_keys.limit, parts.engines.host.limit];
 	for (const limit of [...ofParts, ...ofRows, ...ofLeases]) limits.add(limit);
 	const [sso, server] = [createSso(parts), createServerNeeds(parts, needs)];
 	const secrets = {

@@ -59,6 +59,7 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 			...adapter,
 			isWritable: async () => links.isUsable(),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
+			questionTimes: () => ({ seconds: 0, refused: 0 }),
 			copyTo: (file) => takeCopy(address, file),
 			...looking(lanes.everything, guard, findAlterations),
 			altered: guard.noticed,

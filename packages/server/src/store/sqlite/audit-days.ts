@@ -4,6 +4,7 @@ import { createCache } from "../../cache.ts";
 import { inGroups } from "./audit-log.ts";
 import { fact, keyEvents } from "./key-events.ts";
 import { createStatements } from "./statements.ts";
+import { IN_TIME } from "./time-limit.ts";
 
 /** Events of a key that are looked at together, at first. */
 const GROUP = 1000;
@@ -14,7 +15,7 @@ const MAX_COUNTED = 10_000;
 /** The number of the first event of a day: numbers go by time, except where the clock was set back. */
 const FIRST =
 	"SELECT seq FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @start ORDER BY timestamp, seq LIMIT 1";
-const OF_REALM = "realm_id = @realm_id AND seq >= @from AND seq < @to";
+const OF_REALM = `${IN_TIME} AND realm_id = @realm_id AND seq >= @from AND seq < @to`;
 const EVENTS = `SELECT count(*) AS events, coalesce(max(seq) + 1, @from) AS next FROM audit_event INDEXED BY audit_event_by_realm WHERE ${OF_REALM}`;
 const DENIALS = `SELECT count(*) FROM audit_event INDEXED BY audit_event_denied WHERE type = 'access.denied' AND ${OF_REALM}`;
 /** Reads of values: a list without values, and a comparison, show none. */

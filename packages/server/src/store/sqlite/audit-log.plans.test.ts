@@ -8,6 +8,7 @@ import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { migrate } from "./migrate.ts";
 import { guardReads, noKeys } from "./row-guard.ts";
+import { limitTime } from "./time-limit.ts";
 import { openChain } from "./tip.ts";
 import { keySetWrites } from "./writes/key-sets.ts";
 
@@ -15,6 +16,7 @@ const ran: string[] = [];
 const db = new Database(":memory:", { verbose: (sql) => void ran.push(String(sql)) });
 migrate(db, MADE_AT);
 guardReads(db, noKeys);
+limitTime(db);
 
 const QUERY = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };
 

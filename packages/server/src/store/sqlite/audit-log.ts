@@ -18,6 +18,7 @@ import { keySets, SETS_WITH_KEY } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { compareRows } from "./row-comparison.ts";
 import { createStatements } from "./statements.ts";
+import { IN_TIME } from "./time-limit.ts";
 
 /** Events read at a time while verifying, so that no long read keeps the write-ahead log from being emptied. */
 const SEGMENT = 5000;
@@ -101,6 +102,7 @@ function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
 /** @param how the index to use, or `NOT INDEXED` to read the rows in their own order */
 function where(query: EventQuery, how = indexFor(query)): string {
 	const conditions = [
+		IN_TIME,
 		`(${query.scopes.map(scopeText).join(" OR ") || "false"})`,
 		...(query.realm === undefined ? [] : [query.realm_id === undefined ? OF_SLUG : OF_REALM]),
 		...(query.type === undefined

@@ -32,6 +32,7 @@ import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
 import { realmLists } from "./realm-lists.ts";
+import { limitTime } from "./time-limit.ts";
 import { tokenLines } from "./token-lines.ts";
 
 const ran: string[] = [];
@@ -39,6 +40,7 @@ const db = new Database(join(await makeFolder({ after }), "svc.db"), { verbose: 
 after(() => void db.close());
 migrate(db, "");
 believeAll(db);
+limitTime(db);
 const reader = drizzle({ client: db });
 
 /** Every question of the port, by noun. `audit.head` and `health.alterations` ask no table. */

@@ -4,6 +4,7 @@ import { isIn } from "../lease-states.ts";
 import { columnsOf } from "../row-kinds.ts";
 import { fits } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
+import { IN_TIME } from "./time-limit.ts";
 
 /** Questions about leases that may have to read all of them to find rare ones. They run in the reader thread. */
 export function leaseLists(db: Database) {
@@ -50,6 +51,7 @@ function among(filter: LeaseFilter): string {
 	const { realm_id, state } = filter;
 	const isOpen = state !== "" && OPEN_STATES.includes(state);
 	return [
+		IN_TIME,
 		matching(filter),
 		...(realm_id === "" ? [] : ["realm_id = @realm_id"]),
 		...(isOpen ? ["due_at IS NOT NULL"] : []),

@@ -23,6 +23,7 @@ import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
 import { secretPages } from "./secret-pages.ts";
+import { limitTime } from "./time-limit.ts";
 import { openChain } from "./tip.ts";
 import { tokenLines } from "./token-lines.ts";
 import { allWrites } from "./writes/all.ts";
@@ -34,6 +35,7 @@ const db = new Database(join(await makeFolder({ after }), "svc.db"), { verbose: 
 after(() => void db.close());
 migrate(db, "");
 believeAll(db);
+limitTime(db);
 const reader = drizzle({ client: db });
 const KNOWN = { pair: Buffer.alloc(32), seen_at: MADE_AT, renew_before: MADE_AT };
 /** Explains how SQLite finds the rows of a statement. */

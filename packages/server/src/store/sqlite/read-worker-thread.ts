@@ -18,32 +18,36 @@ import { realmLists } from "./realm-lists.ts";
 import { guardReads } from "./row-guard.ts";
 import { secretPages } from "./secret-pages.ts";
 import { snapshotQuestions } from "./snapshot-questions.ts";
+import { limitTime, TookTooLong } from "./time-limit.ts";
 import { tokenLines } from "./token-lines.ts";
 import { withBuffers } from "./transfer.ts";
 
 /** A question to the thread: noun and verb, the arguments. */
 export type ReadRequest = [noun: string, verb: string, ...args: unknown[]];
 
-/** The database that the thread reads, and the keys that its rows are authenticated with. */
+/** The database that the thread reads, the keys that its rows are authenticated with, and the time that a question about the log or leases may take. */
 export interface ReadInput {
 	file: string;
 	row_keys: RowKey[];
+	limit_ms: number;
 }
 
-/** Answer to a question; `refused`: a row that it needs was altered. */
+/** Answer to a question; `refused`: a row that it needs was altered; `overdue`: it took too long. */
 export type ReadAnswer =
 	| { value: unknown }
 	| { refused: { code: ErrorCode; message: string } }
+	| { overdue: true }
 	| { error: string; code: string };
 
 /** Questions that the thread answers, by noun. */
 export type Questions = typeof questions;
 
-const { file, ...given } = workerData as ReadInput;
+const { file, limit_ms, ...given } = workerData as ReadInput;
 let { row_keys } = given;
 const db = openReader(file, "long");
 let macs = createRowMacs(row_keys, system.randomBytes);
 guardReads(db, () => macs);
+const beginTime = limitTime(db);
 const questions = {
 	audit: { ...auditLog(db, () => row_keys), ...auditDays(db) },
 	factors: passkeyHosts(db),
@@ -67,8 +71,10 @@ answerQuestions(([noun, verb, ...args]: ReadRequest): ReadAnswer => {
 	try {
 		const question = (questions as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
 		if (question === undefined) throw new Error(`unknown question ${noun}.${verb}`);
+		beginTime(limit_ms);
 		return { value: question(...args.map(withBuffers)) };
 	} catch (error) {
+		if (error instanceof TookTooLong) return { overdue: true };
 		if (error instanceof AppError) return { refused: { code: error.code, message: error.message } };
 		return { error: (error as Error).message, code: codeOf(error) };
 	}

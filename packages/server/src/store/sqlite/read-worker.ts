@@ -1,7 +1,9 @@
 import { startThread } from "../../asset.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
+import { MAX_QUESTION_S } from "../../limits.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
-import { closing } from "../answers.ts";
+import { closing, tookTooLong } from "../answers.ts";
+import type { QuestionTimes } from "../store.ts";
 import { refusedAs } from "./failure.ts";
 import type { Questions, ReadAnswer, ReadInput, ReadRequest } from "./read-worker-thread.ts";
 import { withBuffers } from "./transfer.ts";
@@ -17,13 +19,20 @@ type Remote<Question> = Question extends (...args: infer Args) => infer Answer
 /** Asks a thread with its own connection, started at the first question: questions that may read millions of rows never block the event loop. */
 export class ReadWorker {
 	readonly #thread: ThreadPool<ReadRequest, ReadAnswer>;
+	/** Questions without an answer yet, and when the first of them began. */
+	#open = 0;
+	#began_at = 0;
+	#refused = 0;
 
-	/** @param keys returns the keys of rows when the thread starts; without them no row is believed */
-	constructor(file: string, keys: () => RowKey[] = () => []) {
+	/**
+	 * @param keys returns the keys of rows when the thread starts; without them no row is believed
+	 * @param limit_ms milliseconds that a question about the log or leases may take
+	 */
+	constructor(file: string, keys: () => RowKey[] = () => [], limit_ms = MAX_QUESTION_S * 1000) {
 		this.#thread = new ThreadPool({
 			start: () =>
 				startThread(new URL("./read-worker-thread.ts", import.meta.url), {
-					workerData: { file, row_keys: keys() } satisfies ReadInput,
+					workerData: { file, row_keys: keys(), limit_ms } satisfies ReadInput,
 				}),
 			// It answers without waiting for this thread's event loop.
 			ahead: Number.POSITIVE_INFINITY,
@@ -39,6 +48,12 @@ export class ReadWorker {
 		return ((...args: unknown[]) => this.ask(noun, verb, args)) as Remote<Questions[Noun][Verb]>;
 	}
 
+	/** Tells how many seconds the question in work has taken, and how many questions took too long. */
+	times(): QuestionTimes {
+		const seconds = this.#open === 0 ? 0 : (performance.now() - this.#began_at) / 1000;
+		return { seconds, refused: this.#refused };
+	}
+
 	/** Ends the thread for good; open questions fail. */
 	close(): Promise<void> {
 		return this.#thread.close();
@@ -46,8 +61,19 @@ export class ReadWorker {
 
 	/** Asks a question by its name. */
 	async ask(noun: string, verb: string, args: unknown[]): Promise<unknown> {
-		const answer = await this.#thread.ask([noun, verb, ...args]).catch(explain);
+		if (this.#open++ === 0) this.#began_at = performance.now();
+		const answer = await this.#thread
+			.ask([noun, verb, ...args])
+			.catch(explain)
+			.finally(() => {
+				this.#open--;
+				this.#began_at = performance.now();
+			});
 		if ("value" in answer) return withBuffers(answer.value);
+		if ("overdue" in answer) {
+			this.#refused++;
+			throw tookTooLong();
+		}
 		if ("refused" in answer) throw refusedAs(answer.refused);
 		throw Object.assign(new Error(`reading the database failed: ${answer.error}`), { code: answer.code });
 	}

@@ -75,6 +75,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			...cache.over(adapter),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: thrift.seen,
+			questionTimes: () => readers.questions.times(),
 			copyTo: (to) => takeSnapshot(file, to),
 			async guard(row_keys) {
 				const { isFirst, found } = await guard(row_keys);
