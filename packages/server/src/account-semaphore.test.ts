@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Caller, createLongQuestions } from "./account-semaphore.ts";
-import { latestProof, listEvents } from "./audit/audit.ts";
+import { type Caller, createLongQuestions, createVerifications } from "./account-semaphore.ts";
+import { latestProof, listEvents, verifyLog } from "./audit/audit.ts";
 import { eventsPerDay, readsPerDay } from "./audit/days.ts";
 import { exportEvents, findKeys } from "./audit/export.ts";
 import { AppError } from "./errors.ts";
@@ -14,12 +14,11 @@ import { actorOf } from "./testing/actor.ts";
 import { addAccount, addRealm, openTestRules } from "./testing/rules.ts";
 import { listTokens } from "./tokens/tokens.ts";
 
-/** Questions that no account asks in long questions' turns: those in the turns of whole reads, the server's own, its doctor's, and the instance admin's: what somebody made, and verifying the log, which another thread does. */
+/** Questions that no account asks in long questions' turns: those in the turns of whole reads, the server's own, its doctor's, and the instance admin's: what somebody made. */
 const OTHERS = [
 	...["secrets.currentVersions", "secrets.pairs", "secrets.keySet", "secrets.deleted", "secrets.countDeleted"],
 	...["secrets.countExpiring", "leases.openByConfig", "leases.openByRealm", "realms.fullest", "realms.unended"],
 	...["factors.passkeyHosts", "revocations.made"],
-	...["audit.verify", "audit.compare", "audit.checkpoints"],
 ];
 
 test("each question that may read many rows is asked in a turn of its account", async (t) => {
@@ -44,7 +43,14 @@ test("each question that may read many rows is asked in a turn of its account", 
 	const long_questions = {
 		run: <T>(ask: () => Promise<T>, { payer }: Caller) => payers.run(payer, ask),
 	};
-	const needs = { ...rules, store, long_questions, hasRole: () => true, realms_per_account: 1 };
+	const needs = {
+		...rules,
+		store,
+		long_questions,
+		verifications: long_questions,
+		hasRole: () => true,
+		realms_per_account: 1,
+	};
 	const account = await addAccount(rules.store);
 	const { slug } = await addRealm(rules.store, account);
 	const actor = () => actorOf(account, { instance_admin: true, payer: "payer" });
@@ -52,6 +58,7 @@ test("each question that may read many rows is asked in a turn of its account", 
 	const page = { limit: 1, include_total: "true" } as const;
 	await listEvents(needs, actor(), {}, page);
 	await latestProof(needs, actor());
+	await verifyLog(needs, actor(), undefined);
 	await exportEvents(needs, actor(), {}, page);
 	await assert.rejects(findKeys(needs, actor(), slug, "0".repeat(64)), AppError);
 	await eventsPerDay(needs, actor(), slug);
@@ -74,8 +81,7 @@ function callerOf(name: string): Caller {
 }
 
 /** Long questions that end on command. */
-function bench() {
-	const turns = createLongQuestions();
+function bench(turns = createLongQuestions()) {
 	const begun: string[] = [];
 	const ends: Record<string, () => void> = {};
 	const ask = (caller: string, name: string) =>
@@ -139,4 +145,22 @@ test("a machine's waiting questions leave turns and places to its owner, to the 
 	await assert.rejects(ask("ada", "more"), isRefused);
 	for (let at = 0; at < begun.length; at++) await end(begun[at] ?? "");
 	await Promise.all([...flood, ...others, ...rest]);
+});
+
+test("one verification of the log is in work, accounts take turns, and beyond 16 waiting ones an account is refused under the limit's name", async () => {
+	const { begun, ask, end } = bench(createVerifications());
+	const all = Array.from({ length: 17 }, (_, at) => ask("ada", `a${at}`));
+	await assert.rejects(ask("ada", "more"), (error) => {
+		assert.ok(error instanceof AppError);
+		assert.match(error.message, /\(verifications_waiting_per_account\)/);
+		assert.equal(error.code, "rate_limited");
+		return true;
+	});
+	all.push(ask("bob", "b"));
+	await nextTurn();
+	assert.deepEqual(begun, ["a0"]);
+	for (const name of ["a0", "a1", "b"]) await end(name);
+	assert.deepEqual(begun.slice(0, 4), ["a0", "a1", "b", "a2"]);
+	for (let at = 2; at < 17; at++) await end(`a${at}`);
+	await Promise.all(all);
 });

@@ -59,10 +59,7 @@ export interface QuestionNeeds {
 	long_questions: Pick<AccountSemaphore, "run">;
 }
 
-/**
- * Makes the turns of questions that may read many rows. The thread that answers them also reads whole realms: no more than two are before it, one in work
- * and the next, so that a cluster's operator waits for no others. Design: §13
- */
+/** Makes the turns of questions that may read many rows. One thread answers them, so two are begun: one in work, and the next. Design: §13 */
 export function createLongQuestions(): AccountSemaphore {
 	return createAccountSemaphore({
 		name: "long_questions_waiting_per_account",
@@ -71,5 +68,19 @@ export function createLongQuestions(): AccountSemaphore {
 		all: 2,
 		waiting: 64,
 		hint: "one account asks for events, leases or tokens in many requests at once: let it send one request after another",
+	});
+}
+
+/**
+ * Makes the turns of verifying the log, which may take minutes: in turns of their own, because nobody's questions should wait for that. Design: §13
+ */
+export function createVerifications(): AccountSemaphore {
+	return createAccountSemaphore({
+		name: "verifications_waiting_per_account",
+		what: "verifications of the log",
+		each: 1,
+		all: 1,
+		waiting: 16,
+		hint: "one account verifies the log in many requests at once: let it wait for one answer before it asks again",
 	});
 }

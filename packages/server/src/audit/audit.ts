@@ -1,4 +1,4 @@
-import type { QuestionNeeds } from "../account-semaphore.ts";
+import type { AccountSemaphore, QuestionNeeds } from "../account-semaphore.ts";
 import type { AccountStore } from "../accounts/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError } from "../errors.ts";
@@ -31,6 +31,11 @@ export interface AuditNeeds extends QuestionNeeds {
 	};
 	system: System;
 	keyring: Pick<Keyring, "cursorKey" | "checkpoint">;
+}
+
+/** Dependencies of verifying the log. */
+export interface VerifyNeeds extends AuditNeeds {
+	verifications: Pick<AccountSemaphore, "run">;
 }
 
 /** A caller's filter of the log. */
@@ -168,11 +173,15 @@ const NOT_COMPARED: Comparison = { differences: [], strange: [], named_from: und
 /**
  * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if given; then what the rows grant with
  * what the log granted, and events with who was there to make them.
- * @throws AppError forbidden, insufficient_scope
+ * @throws AppError forbidden, insufficient_scope, rate_limited (too many of this account's verifications wait)
  * Design: §10
  */
-export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor | undefined): Promise<Verification> {
+export async function verifyLog(needs: VerifyNeeds, actor: Actor, outside: Anchor | undefined): Promise<Verification> {
 	await requireInstanceAdmin(needs, actor, "read");
+	return needs.verifications.run(() => verify(needs, actor, outside), actor);
+}
+
+async function verify(needs: AuditNeeds, actor: Actor, outside: Anchor | undefined): Promise<Verification> {
 	const { report, checkpoints } = await proveLog(needs.store.audit, needs.keyring, outside);
 	// A log that was altered proves nothing about rows.
 	const compared = report.status === "intact" ? await needs.store.audit.compare() : NOT_COMPARED;

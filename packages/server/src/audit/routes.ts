@@ -4,7 +4,7 @@ import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
 import { NameFields, type NameNeeds, type Names, nameIn, namesOf, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { AccessNeeds } from "../policy/authorize.ts";
-import { type AuditNeeds, listEvents } from "./audit.ts";
+import { type AuditNeeds, listEvents, type VerifyNeeds } from "./audit.ts";
 import { eventId } from "./chain.ts";
 import { exportEvents, findKeys } from "./export.ts";
 import { peopleIn } from "./people.ts";
@@ -44,7 +44,7 @@ const NamedSchema = v.object({
 const SPAN = { since: v.optional(instantOf("since")), until: v.optional(instantOf("until")) };
 
 /** Spec: API › Audit. Design: §10. */
-export function auditRoutes(needs: AuditNeeds & AccessNeeds & NameNeeds): Route[] {
+export function auditRoutes(needs: VerifyNeeds & AccessNeeds & NameNeeds): Route[] {
 	return [
 		exportRoute(needs),
 		route({

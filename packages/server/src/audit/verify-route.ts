@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Count, errorMessage, Instant } from "../messages.ts";
-import { type AuditNeeds, parseAnchor, type Verification, verifyLog } from "./audit.ts";
+import { parseAnchor, type Verification, type VerifyNeeds, verifyLog } from "./audit.ts";
 import { MAKER_KINDS, RIGHT_KINDS } from "./comparison.ts";
 
 /** Maximum number of differing rows, and of strange events, listed. */
@@ -24,6 +24,18 @@ const Anchor = v.object({
 	),
 });
 
+/** An event of somebody who was not there. */
+const StrangeEvent = v.object({
+	seq: Count,
+	timestamp: Instant,
+	type: v.string(),
+	kind: v.picklist(MAKER_KINDS),
+	id: v.string(),
+	problem: v.picklist(["ended", "unknown"]),
+	ended_by: v.optional(Count),
+	since: v.optional(Instant),
+});
+
 /** Messages by status. */
 const MESSAGES: Readonly<Record<Verification["status"], (found: Verification) => string>> = {
 	intact: () => "no event was altered; keep a checkpoint elsewhere to detect a log that was truncated",
@@ -37,7 +49,7 @@ const MESSAGES: Readonly<Record<Verification["status"], (found: Verification) =>
 };
 
 /** Spec: API › Audit. Design: §10. */
-export function verifyRoute(needs: AuditNeeds): Route {
+export function verifyRoute(needs: VerifyNeeds): Route {
 	return route({
 		method: "GET",
 		path: "/api/v1/audit/verify",
@@ -63,20 +75,10 @@ export function verifyRoute(needs: AuditNeeds): Route {
 					since: v.optional(Instant),
 				}),
 			),
-			strange: v.array(
-				v.object({
-					seq: Count,
-					timestamp: Instant,
-					type: v.string(),
-					kind: v.picklist(MAKER_KINDS),
-					id: v.string(),
-					problem: v.picklist(["ended", "unknown"]),
-					ended_by: v.optional(Count),
-					since: v.optional(Instant),
-				}),
-			),
+			strange: v.array(StrangeEvent),
 			named_from: v.optional(Count),
 		}),
+		errors: ["rate_limited"],
 		async handle({ actor, query }) {
 			const found = await verifyLog(needs, actor, parseAnchor(query.seq, query.hash));
 			return {

@@ -1,5 +1,6 @@
-import { createLongQuestions, type QuestionNeeds } from "../account-semaphore.ts";
+import { createLongQuestions, createVerifications, type QuestionNeeds } from "../account-semaphore.ts";
 import type { Account } from "../accounts/model.ts";
+import type { VerifyNeeds } from "../audit/audit.ts";
 import { type Keyring, openKeyring } from "../crypto/keyring.ts";
 import type { Role } from "../policy/model.ts";
 import type { Realm } from "../realms/model.ts";
@@ -9,7 +10,7 @@ import { type Cleanup, openTestStore, type TestStore } from "./store.ts";
 import { createTestSystem, type TestSystem } from "./system.ts";
 
 /** Dependencies of nearly every rule, on the real store. */
-export interface TestRules extends TestStore, QuestionNeeds {
+export interface TestRules extends TestStore, QuestionNeeds, Pick<VerifyNeeds, "verifications"> {
 	system: TestSystem;
 	keyring: Keyring;
 }
@@ -24,7 +25,7 @@ export async function openTestRules(cleanup: Cleanup): Promise<TestRules> {
 		master: Buffer.alloc(32, 1),
 		system,
 	});
-	return { ...opened, system, keyring, long_questions: createLongQuestions() };
+	return { ...opened, system, keyring, long_questions: createLongQuestions(), verifications: createVerifications() };
 }
 
 /** Adds an account; the first of a store becomes its instance admin. */

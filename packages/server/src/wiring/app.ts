@@ -1,4 +1,4 @@
-import { createLongQuestions } from "../account-semaphore.ts";
+import { createLongQuestions, createVerifications } from "../account-semaphore.ts";
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { createPasswordQueue } from "../accounts/password-queue.ts";
 import { accountRoutes } from "../accounts/routes.ts";
@@ -108,7 +108,7 @@ export function wireApp(parts: AppParts) {
 	const issuer_keys = createIssuerKeys(config.trusts);
 	const metrics = createMetrics({ ...parts, issuer_keys });
 	const turns = createTurns(limits);
-	const { promotions, rewrites, whole_reads, long_questions, calls } = turns;
+	const { promotions, rewrites, whole_reads, long_questions, verifications, calls } = turns;
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
@@ -136,7 +136,7 @@ export function wireApp(parts: AppParts) {
 		...leaseRoutes({ ...needs, ...parts.engines }),
 		...revocationRoutes({ ...needs, ...parts.engines }),
 		...operatorSyncRoutes({ ...secrets, isComplete: parts.isComplete }),
-		...auditRoutes(needs),
+		...auditRoutes({ ...needs, verifications }),
 		...backupRoutes(server.backups),
 		...keyRoutes(server.keys),
 		...doctorRoutes(server.doctor),
@@ -163,6 +163,7 @@ function createTurns(limits: Pick<Limits, "add">) {
 		comparisons: createComparisons(),
 		key_lists: createKeyLists(),
 		long_questions: createLongQuestions(),
+		verifications: createVerifications(),
 		calls: createEngineCalls(),
 	};
 	for (const { limit } of Object.values(turns)) limits.add(limit);

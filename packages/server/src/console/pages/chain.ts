@@ -1,4 +1,4 @@
-import { type AuditNeeds, latestProof, verifyLog } from "../../audit/audit.ts";
+import { latestProof, type VerifyNeeds, verifyLog } from "../../audit/audit.ts";
 import type { LatestProof } from "../../audit/model.ts";
 import { type NameNeeds, nameIn, namesOf } from "../../names.ts";
 import type { RefusalNeeds } from "../../policy/authorize.ts";
@@ -9,7 +9,7 @@ import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { time } from "./parts.ts";
 
 /** Dependencies of the page of the log's chain. */
-export type ChainPageNeeds = AuditNeeds & RefusalNeeds & NameNeeds;
+export type ChainPageNeeds = VerifyNeeds & RefusalNeeds & NameNeeds;
 
 const PATH = /^\/console\/chain$/;
 
