@@ -1,10 +1,10 @@
 import type { AuditStore } from "../audit/model.ts";
-import { type Limits, onceAMinute } from "../limits.ts";
-import type { SecretStore } from "../secrets/model.ts";
+import type { Limits } from "../limits.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
 import { addConnectionMetrics, type ConnectionMetricsNeeds } from "./connection-metrics.ts";
 import { addEngineMetrics, type EngineMetricsNeeds } from "./engine-metrics.ts";
+import { addExpiryMetrics, type ExpiryMetricsNeeds } from "./expiry-metrics.ts";
 import { BOUNDS_S, createHistory, type History, MINUTE_MS } from "./history.ts";
 import { addLimitMetrics } from "./limit-metrics.ts";
 import { prometheus } from "./prometheus.ts";
@@ -25,10 +25,7 @@ export interface Metrics {
 
 /** Dependencies of the metrics. */
 export interface MetricsNeeds {
-	store: EngineMetricsNeeds["store"] & {
-		secrets: Pick<SecretStore, "countExpiring">;
-		audit: Pick<AuditStore, "head">;
-	};
+	store: EngineMetricsNeeds["store"] & ExpiryMetricsNeeds["store"] & { audit: Pick<AuditStore, "head"> };
 	system: Pick<System, "now">;
 	build: Build;
 	limits: Limits;
@@ -43,10 +40,6 @@ export interface MetricsNeeds {
 		stale(): number;
 	};
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** Highest number of secrets that are counted: it stands for more than 10,000. */
-const MAX_COUNTED = 10_001;
 
 /** Makes the metrics. Spec: API › Health and metrics. */
 export function createMetrics(needs: MetricsNeeds): Metrics {
@@ -70,6 +63,7 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 	setInterval(history.sample, MINUTE_MS).unref();
 	addGauges(needs, registers);
 	addEngineMetrics({ ...needs.engines, store: needs.store }, registers);
+	addExpiryMetrics(needs, registers);
 	addLimitMetrics(needs, registers);
 	addConnectionMetrics(needs.connections, registers);
 	return {
@@ -132,7 +126,6 @@ function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 			else this.set(age);
 		},
 	});
-	addExpiry(needs, registers);
 	addTrusts(needs, registers);
 }
 
@@ -158,24 +151,4 @@ function backupAge({ backups, system }: Pick<MetricsNeeds, "backups" | "system">
 	} catch {
 		return undefined;
 	}
-}
-
-function addExpiry(
-	{ store, system }: Pick<MetricsNeeds, "store" | "system">,
-	registers: InstanceType<typeof Registry>[],
-): void {
-	const within = (days: number) => {
-		const before = new Date(system.now().getTime() + days * DAY_MS).toISOString();
-		return store.secrets.countExpiring(before, MAX_COUNTED);
-	};
-	const measure = onceAMinute(async () => ({ "0d": await within(0), "14d": await within(14) }));
-	new Gauge({
-		name: "svc_secrets_expiring",
-		help: "Secrets whose expires_at passes within this time; 10001 stands for more than 10,000",
-		labelNames: ["within"],
-		registers,
-		async collect() {
-			for (const [name, count] of Object.entries(await measure())) this.labels(name).set(count);
-		},
-	});
 }

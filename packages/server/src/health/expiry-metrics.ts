@@ -1,0 +1,36 @@
+import type { Registry } from "prom-client";
+import { onceAMinute } from "../limits.ts";
+import type { SecretStore } from "../secrets/model.ts";
+import type { System } from "../system.ts";
+import { prometheus } from "./prometheus.ts";
+
+const { Gauge } = prometheus;
+
+/** Dependencies of the metrics of secrets that expire. */
+export interface ExpiryMetricsNeeds {
+	store: { secrets: Pick<SecretStore, "countExpiring"> };
+	system: Pick<System, "now">;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Highest number of secrets that are counted: it stands for more than 10,000. */
+const MAX_COUNTED = 10_001;
+
+/** Adds the series of secrets that expire. They are counted once a minute, however often somebody asks. */
+export function addExpiryMetrics({ store, system }: ExpiryMetricsNeeds, registers: Registry[]): void {
+	const within = (days: number) => {
+		const before = new Date(system.now().getTime() + days * DAY_MS).toISOString();
+		return store.secrets.countExpiring(before, MAX_COUNTED);
+	};
+	const measure = onceAMinute(async () => ({ "0d": await within(0), "14d": await within(14) }));
+	new Gauge({
+		name: "svc_secrets_expiring",
+		help: "Secrets whose expires_at passes within this time; 10001 stands for more than 10,000",
+		labelNames: ["within"],
+		registers,
+		async collect() {
+			for (const [name, count] of Object.entries(await measure())) this.labels(name).set(count);
+		},
+	});
+}
