@@ -88,6 +88,17 @@ export class LimitReached extends AppError {
 	}
 }
 
+/** A refusal of a list that takes too long to find, with what was found by then: a page of a list that has cursors. */
+export class Unfinished extends AppError {
+	readonly found: { rows: unknown[]; rest: string };
+
+	/** @param found the rows, and the position of the others */
+	constructor({ code, message, headers }: AppError, found: Unfinished["found"]) {
+		super(code, message, { headers });
+		this.found = found;
+	}
+}
+
 /** An error after which the server cannot start or continue until a person acts: `message` says what to do, `exitCode` follows sysexits. */
 export class FatalError extends Error {
 	readonly exitCode: number;

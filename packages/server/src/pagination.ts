@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
-import { AppError } from "./errors.ts";
+import { AppError, Unfinished } from "./errors.ts";
 import { Count, errorMessage } from "./messages.ts";
 import type { Awaitable } from "./operation.ts";
 
@@ -62,12 +62,15 @@ interface Source<Row> {
 	read(after: string | undefined, limit: number): Awaitable<Row[]>;
 	/** Position of a row. */
 	position(row: Row): string;
+	/** Position of what was not found in time; that of the store by default. */
+	rest?(position: string): string;
 	count(): Awaitable<number>;
 }
 
 /**
  * Reads one page of a list.
  * @param macKey authenticates cursors, so that a caller can neither read nor forge a position
+ * A page whose rows take too long to find has those found by then, which may be none, and a cursor.
  * @throws AppError invalid_cursor when this list did not issue the cursor
  * Spec: API › Pagination convention
  */
@@ -77,18 +80,32 @@ export async function readPage<Row>(
 	source: Source<Row>,
 ): Promise<{ rows: Row[]; pagination: Pagination }> {
 	const after = request.cursor === undefined ? undefined : openCursor(macKey, source.list, request.cursor);
-	const rows = await source.read(after, request.limit + 1);
+	const { rows, rest } = await readSome(source, after, request.limit + 1);
 	const page = rows.slice(0, request.limit);
 	const last = page.at(-1);
-	const has_more = rows.length > request.limit && last !== undefined;
+	const next = rows.length > request.limit && last !== undefined ? source.position(last) : rest;
 	return {
 		rows: page,
 		pagination: {
-			...(has_more ? { next_cursor: makeCursor(macKey, source.list, source.position(last)) } : {}),
-			has_more,
+			...(next === undefined ? {} : { next_cursor: makeCursor(macKey, source.list, next) }),
+			has_more: next !== undefined,
 			...(request.include_total === "true" ? { total: await source.count() } : {}),
 		},
 	};
+}
+
+/** Reads rows, or those found in time and the position of the rest. */
+async function readSome<Row>(
+	{ read, rest = (position) => position }: Source<Row>,
+	after: string | undefined,
+	limit: number,
+): Promise<{ rows: Row[]; rest?: string }> {
+	try {
+		return { rows: await read(after, limit) };
+	} catch (error) {
+		if (!(error instanceof Unfinished)) throw error;
+		return { rows: error.found.rows as Row[], rest: rest(error.found.rest) };
+	}
 }
 
 function mac(key: Buffer, list: string, position: string): Buffer {

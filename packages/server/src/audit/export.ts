@@ -33,6 +33,7 @@ export async function exportEvents(
 			return needs.long_questions.run(() => audit.export(query, { after, last }, limit), actor);
 		},
 		position: (event) => `${event.position} ${last}`,
+		rest: (position) => `${position} ${last}`,
 		count: () => needs.long_questions.run(() => audit.count(query), actor),
 	});
 }

@@ -18,7 +18,7 @@ import { keySets, SETS_WITH_KEY } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { compareRows } from "./row-comparison.ts";
 import { createStatements } from "./statements.ts";
-import { IN_TIME } from "./time-limit.ts";
+import { IN_TIME, takeInTime } from "./time-limit.ts";
 
 /** Events read at a time while verifying, so that no long read keeps the write-ahead log from being emptied. */
 const SEGMENT = 5000;
@@ -37,6 +37,26 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 			after = last.seq;
 		}
 	}
+	const prepare = createStatements(db);
+	return {
+		...eventPages(db),
+		count: (query: EventQuery): number => {
+			const { total } = prepare(`SELECT count(*) AS total ${where(query)}`).get(bind(query)) as { total: number };
+			return total;
+		},
+		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
+		latest: (): LatestProof => ({
+			checkpoint: prepare(LAST_CHECKPOINT).get() as Checkpoint | undefined,
+			verified: prepare(LAST_VERIFIED).get() as StoredEvent | undefined,
+		}),
+		keys: keySets(db).named,
+		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors, soundSets(db)),
+		compare: () => compareRows(db, rowKeys()),
+	};
+}
+
+/** Pages of the log. One that takes too long has what was found by then, where events are looked at in their order. */
+function eventPages(db: Database) {
 	const prepare = createStatements(db);
 	const ofKey = keyEvents(db);
 	/** Lists the events of a key, whose numbers are known. */
@@ -58,29 +78,24 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 		list: (query: EventQuery, position: string | undefined, limit: number): ListedEvent[] => {
 			const before = Number(position ?? Number.MAX_SAFE_INTEGER);
 			if (isOfKeyAlone(query)) return listOfKey(query, before, limit).map(withPosition);
-			const found = prepare(`SELECT * ${where(query)} AND seq < @before ORDER BY seq DESC LIMIT @limit`);
-			return (found.all({ ...bind(query), before, limit }) as StoredEvent[]).map(withPosition);
-		},
-		count: (query: EventQuery): number => {
-			const { total } = prepare(`SELECT count(*) AS total ${where(query)}`).get(bind(query)) as { total: number };
-			return total;
+			const found = prepare(
+				`SELECT * ${where(query, indexFor(query) || "NOT INDEXED")} AND seq < @before ORDER BY seq DESC LIMIT @limit`,
+			);
+			const events = found.iterate({ ...bind(query), before, limit }) as IterableIterator<StoredEvent>;
+			const isInOrder = query.token !== undefined || query.actors === undefined;
+			const restAt = (at: number) => (isInOrder && at + 1 < before ? String(at + 1) : undefined);
+			return takeInTime(events, withPosition, restAt);
 		},
 		export: (query: EventQuery, { after = "0", last }: EventRange, limit: number): ChainedEvent[] => {
 			const found = prepare(
 				`SELECT *, ${PREVIOUS} ${where(query, "NOT INDEXED")} AND seq > @after AND seq <= @last ORDER BY seq LIMIT @limit`,
 			);
 			const range = { after: Number(after), last: Number(last), limit };
-			const events = found.all({ ...bind(query), ...range }) as (StoredEvent & { previous_hash: Buffer | null })[];
-			return events.map((event) => ({ ...withPosition(event), previous_hash: event.previous_hash ?? GENESIS }));
+			type Found = StoredEvent & { previous_hash: Buffer | null };
+			const events = found.iterate({ ...bind(query), ...range }) as IterableIterator<Found>;
+			const chained = (event: Found) => ({ ...withPosition(event), previous_hash: event.previous_hash ?? GENESIS });
+			return takeInTime(events, chained, (at) => (at - 1 > range.after ? String(at - 1) : undefined));
 		},
-		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
-		latest: (): LatestProof => ({
-			checkpoint: prepare(LAST_CHECKPOINT).get() as Checkpoint | undefined,
-			verified: prepare(LAST_VERIFIED).get() as StoredEvent | undefined,
-		}),
-		keys: keySets(db).named,
-		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors, soundSets(db)),
-		compare: () => compareRows(db, rowKeys()),
 	};
 }
 

@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
-import { AppError, type ErrorCode } from "../../errors.ts";
+import { AppError, type ErrorCode, type Unfinished } from "../../errors.ts";
 import { system } from "../../system.ts";
 import { answerQuestions } from "../../threads/answer-questions.ts";
 import type { Implementations } from "../store.ts";
@@ -32,11 +32,11 @@ export interface ReadInput {
 	limit_ms: number;
 }
 
-/** Answer to a question; `refused`: a row that it needs was altered; `overdue`: it took too long. */
+/** Answer to a question; `refused`: a row that it needs was altered; `overdue`: it took too long, and what was found by then. */
 export type ReadAnswer =
 	| { value: unknown }
 	| { refused: { code: ErrorCode; message: string } }
-	| { overdue: true }
+	| { overdue: Unfinished["found"] | undefined }
 	| { error: string; code: string };
 
 /** Questions that the thread answers, by noun. */
@@ -74,7 +74,7 @@ answerQuestions(([noun, verb, ...args]: ReadRequest): ReadAnswer => {
 		beginTime(limit_ms);
 		return { value: question(...args.map(withBuffers)) };
 	} catch (error) {
-		if (error instanceof TookTooLong) return { overdue: true };
+		if (error instanceof TookTooLong) return { overdue: error.found };
 		if (error instanceof AppError) return { refused: { code: error.code, message: error.message } };
 		return { error: (error as Error).message, code: codeOf(error) };
 	}

@@ -1,5 +1,6 @@
 import { startThread } from "../../asset.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
+import { type AppError, Unfinished } from "../../errors.ts";
 import { MAX_QUESTION_S } from "../../limits.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
 import { closing, tookTooLong } from "../answers.ts";
@@ -48,6 +49,13 @@ export class ReadWorker {
 		return ((...args: unknown[]) => this.ask(noun, verb, args)) as Remote<Questions[Noun][Verb]>;
 	}
 
+	/** Makes the refusal of a question that took too long, or the part of a list that was found. */
+	#overdue(found: Unfinished["found"] | undefined): AppError {
+		if (found !== undefined) return new Unfinished(tookTooLong(), withBuffers(found) as typeof found);
+		this.#refused++;
+		return tookTooLong();
+	}
+
 	/** Tells how many seconds the question in work has taken, and how many questions took too long. */
 	times(): QuestionTimes {
 		const seconds = this.#open === 0 ? 0 : (performance.now() - this.#began_at) / 1000;
@@ -70,10 +78,7 @@ export class ReadWorker {
 				this.#began_at = performance.now();
 			});
 		if ("value" in answer) return withBuffers(answer.value);
-		if ("overdue" in answer) {
-			this.#refused++;
-			throw tookTooLong();
-		}
+		if ("overdue" in answer) throw this.#overdue(answer.overdue);
 		if ("refused" in answer) throw refusedAs(answer.refused);
 		throw Object.assign(new Error(`reading the database failed: ${answer.error}`), { code: answer.code });
 	}

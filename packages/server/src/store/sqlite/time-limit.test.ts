@@ -19,6 +19,7 @@ const aside = openWriter(file);
 aside.exec("UPDATE lease SET rowid = 1024");
 aside.close();
 
+const { actor } = anEvent();
 const ALL: EventQuery = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };
 const DAY = { starts: [MADE_AT], end: "2030-01-02T00:00:00.000Z" };
 const EVERY_LEASE = { realm_id: "", engine: "", state: "" } as const;
@@ -31,9 +32,12 @@ function reader(limit_ms: number): ReadWorker {
 }
 
 const QUESTIONS: Record<string, (worker: ReadWorker) => Promise<unknown>> = {
-	"a list of events": (worker) => worker.question("audit", "list")(ALL, undefined, EVENTS),
+	"a list of somebody's events": (worker) =>
+		worker.question("audit", "list")({ ...ALL, actors: [actor, "other"] }, undefined, EVENTS),
+	"a list that finds nothing to go on from": (worker) => worker.question("audit", "list")(ALL, "2049", EVENTS),
 	"a count of events": (worker) => worker.question("audit", "count")(ALL),
-	"an export": (worker) => worker.question("audit", "export")(ALL, { after: undefined, last: "9999" }, EVENTS),
+	"an export that finds nothing to go on from": (worker) =>
+		worker.question("audit", "export")(ALL, { after: "1023", last: "9999" }, EVENTS),
 	"a count by day": (worker) => worker.question("audit", "perDay")(realm_id, DAY),
 	"a list of leases": (worker) => worker.question("leases", "list")(EVERY_LEASE, "~", 10),
 	"a count of leases": (worker) => worker.question("leases", "count")({ ...EVERY_LEASE, realm_id }),
