@@ -5,6 +5,7 @@ import { type Api, api } from "../harness/client.ts";
 import { ask, enter, ours, tokenOf } from "../harness/console.ts";
 import { ok } from "../harness/expect.ts";
 import { login, type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { addFactor } from "../harness/totp.ts";
 import { type Server, startServer } from "../harness.ts";
 
 let server: Server;
@@ -143,6 +144,21 @@ test("the instance admin makes and unmakes another one, and a reset code that is
 	assert.notEqual(await login(client, { email: bob.email, password: new_password }), "");
 	assert.equal((await act("disable"))[0], 303);
 	assert.equal((await act("reset"))[0], 409, "a disabled account is enabled first");
+});
+
+test("the instance admin ends the lost factors of somebody, disabled or not, and not her own", async () => {
+	const bob = await person(client, "bob");
+	await addFactor(client, bob);
+	const act = async (action: string, user_id = bob.id) => (await send("people", { action, user_id }))[0];
+	const offered = async () => (await ask(server, "GET", "/console/people", admin)).text;
+	assert.match(await offered(), new RegExp(`End the second factors: ${bob.email}`));
+	assert.doesNotMatch(await offered(), new RegExp(`End the second factors: ${root.email}`));
+	assert.equal(await act("disable"), 303);
+	assert.match(await offered(), new RegExp(`End the second factors: ${bob.email}`));
+	assert.equal(await act("drop-factors", root.id), 409);
+	assert.equal(await act("drop-factors"), 303);
+	assert.equal(await act("enable"), 303);
+	assert.notEqual(await login(client, bob), "");
 });
 
 test("asking again takes the password, and leads back into the console only", async () => {

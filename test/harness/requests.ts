@@ -92,6 +92,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	}),
 
 	"POST /api/v1/users/{id}/reset": ({ target }) => ({ path: `${V1}/users/${target.id}/reset` }),
+	"DELETE /api/v1/users/{id}/factors": ({ target }) => ({ path: `${V1}/users/${target.id}/factors` }),
 	"POST /api/v1/users/{id}/disable": ({ target }) => ({ path: `${V1}/users/${target.id}/disable` }),
 	"POST /api/v1/users/{id}/enable": ({ target }) => ({ path: `${V1}/users/${target.id}/enable` }),
 

@@ -1,5 +1,8 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import type { Api } from "./client.ts";
+import { ok } from "./expect.ts";
+import type { Person } from "./fixtures.ts";
 
 const PERIOD_MS = 30_000;
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -25,4 +28,18 @@ export async function nextCode(secret: string): Promise<string> {
 	while (step > presentStep() + 1) await wait(200);
 	lastSteps.set(secret, step);
 	return codeAt(secret, step - presentStep());
+}
+
+/** Gives somebody without a second factor an authenticator app. @returns its id and secret, and the recovery codes */
+export async function addFactor(
+	client: Api,
+	{ token, password }: Person,
+): Promise<{ id: string; secret: string; recovery_codes: string[] }> {
+	const body = { type: "totp", current_password: password };
+	const { id, secret } = ok(await client.post<{ id: string; secret: string }>("/auth/factors", body, { token }), 201);
+	const code = { code: await nextCode(secret) };
+	const { recovery_codes } = ok(
+		await client.post<{ recovery_codes: string[] }>(`/auth/factors/${id}/confirm`, code, { token }),
+	);
+	return { id, secret, recovery_codes };
 }

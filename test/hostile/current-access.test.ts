@@ -41,6 +41,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/users/{id}/enable", "instance"],
 	["PUT /api/v1/users/{id}", "instance", { sessionOnly: true }],
 	["POST /api/v1/users/{id}/reset", "instance", { sessionOnly: true }],
+	["DELETE /api/v1/users/{id}/factors", "instance", { sessionOnly: true }],
 	["PUT /api/v1/users/{id}/limits", "instance"],
 	["POST /api/v1/revoke", "instance"],
 	["POST /api/v1/invitations", "own", { sessionOnly: true }],

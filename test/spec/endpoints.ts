@@ -92,6 +92,7 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/users/{id}", 200, "instance", "read", "instance", 64],
 	["PUT /api/v1/users/{id}", 200, "instance", "session", "session", FEW],
 	["POST /api/v1/users/{id}/reset", 201, "instance", "session", "session", FEW],
+	["DELETE /api/v1/users/{id}/factors", 200, "instance", "session", "session", FEW],
 	["PUT /api/v1/users/{id}/limits", 200, "instance", "write", "instance", FEW],
 	["GET /api/v1/users/{id}/made", 200, "instance", "read", "instance", 256],
 	["POST /api/v1/revoke", 200, "instance", "delete", "instance", FEW],

@@ -39,3 +39,18 @@ test("the code and the new password are typed, or two lines of stdin, and never 
 	assert.equal((await run(["reset", "ada@example.com", CODE], { env })).code, 2);
 	assert.equal((await run(["reset", "ada@example.com"], { env })).code, 2);
 });
+
+test("second factors end after a question, or with --yes", async () => {
+	const dropped = { factors_dropped: 2, sessions_ended: 1 };
+	await using server = await startService(({ method }) => ({
+		body: method === "DELETE" ? dropped : { id: "u1", email: "ada@example.com" },
+	}));
+	const { env } = server;
+	const isSent = () => server.requests.some(({ method }) => method === "DELETE");
+	assert.equal((await run(["users", "drop-second-factor", "ada@example.com"], { env })).code, 2);
+	await run(["users", "drop-second-factor", "ada@example.com"], { env, typed: ["n\r"] });
+	assert.equal(isSent(), false);
+	const done = await run(["users", "drop-second-factor", "ada@example.com", "--yes", "--json"], { env });
+	assert.deepEqual(JSON.parse(done.stdout), dropped, done.stderr);
+	assert.equal(server.requests.at(-1)?.url, "/api/v1/users/u1/factors");
+});

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { text } from "../client/answer.ts";
+import { count, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import {
 	connect,
@@ -15,6 +15,7 @@ import { addCommand, type CommandSpec, type Context, option } from "../command-l
 import { type PasswordOptions, readCodeAndPassword, readEmail } from "../input/password.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
+import { confirmUnless } from "../io/prompt.ts";
 
 /** Adds the command that sets a new password with a code. */
 export function addResetCommand(program: Command, io: Io): void {
@@ -46,10 +47,37 @@ export const USERS_RESET: CommandSpec<object> = {
 	usage: "reset <user>",
 	summary: "make a code with which a user who has forgotten the password sets a new one",
 	details:
-		"Only for the instance's administrators, and with a session, not an API token. A user is named by id or e-mail. The code is shown once, works once, within 24 hours, and ends an earlier one. It does not replace a second factor: for somebody who lost theirs, run `svc recover EMAIL --drop-second-factor` on the server's machine. Hand it over in person or by a channel that only this user reads: anybody who has it becomes this user. The audit log of the user's realms tells when it is used.",
+		"Only for the instance's administrators, and with a session, not an API token. A user is named by id or e-mail. The code is shown once, works once, within 24 hours, and ends an earlier one. It does not replace a second factor: for somebody who lost theirs, run `svc users drop-second-factor`. Hand it over in person or by a channel that only this user reads: anybody who has it becomes this user. The audit log of the user's realms tells when it is used.",
 	examples: ["svc users reset ada@example.com"],
 	run: resetUser,
 };
+
+interface DropOptions {
+	readonly yes?: boolean;
+}
+
+/** `svc users drop-second-factor`: ends the second factors that somebody lost. */
+export const USERS_DROP_SECOND_FACTOR: CommandSpec<DropOptions> = {
+	usage: "drop-second-factor <user>",
+	summary: "end the second factors and recovery codes of somebody who lost them, and all their sessions",
+	details:
+		"Only for the instance's administrators, with a session, not an API token, and not for your own account. A user is named by id or e-mail. The password stays and is enough to sign in, so make sure that you talk to its owner; if somebody else may know it, run `svc users reset`, too. The audit log of the user's realms tells.",
+	options: [option("--yes", "do not ask")],
+	examples: ["svc users drop-second-factor ada@example.com"],
+	run: dropSecondFactor,
+};
+
+async function dropSecondFactor(context: Context<DropOptions>, name: string): Promise<void> {
+	const client = await connect(context);
+	const user = await findUser(client, name);
+	const email = visible(text(user, "email"));
+	const words = { doing: "ending somebody's second factors", done: "ended" };
+	await confirmUnless(context, `End the second factors, recovery codes and sessions of ${email}?`, words);
+	const answer = await send(client, { method: "DELETE", path: path`users/${text(user, "id")}/factors` });
+	const [factors, sessions] = [count(answer, "factors_dropped"), count(answer, "sessions_ended")];
+	await show(context, answer, `second factors ended: ${factors}; sessions ended: ${sessions}`);
+	await note(context, `next: ${email} signs in with the password alone, and adds a new one with \`svc factor add\``);
+}
 
 async function resetUser(context: Context, name: string): Promise<void> {
 	const client = await connect(context);

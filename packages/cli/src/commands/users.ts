@@ -10,7 +10,7 @@ import { note, show, showFields, showTable, visible } from "../io/output.ts";
 import { withProgress } from "../io/progress.ts";
 import { confirmUnless } from "../io/prompt.ts";
 import { ids, instants, states } from "../io/table.ts";
-import { USERS_RESET } from "./reset.ts";
+import { USERS_DROP_SECOND_FACTOR, USERS_RESET } from "./reset.ts";
 import { limitFields, USERS_LIMITS } from "./users-limits.ts";
 
 interface DisableOptions {
@@ -77,6 +77,7 @@ export function addUsersCommands(program: Command, io: Io): void {
 		run: setAdmin,
 	});
 	addCommand(users, io, USERS_RESET);
+	addCommand(users, io, USERS_DROP_SECOND_FACTOR);
 	addCommand(users, io, USERS_LIMITS);
 }
 

@@ -24,6 +24,7 @@ export const EVENT_TYPES: readonly string[] = [
 	"user.admin.set",
 	"user.limits.set",
 	"user.reset.created",
+	"user.factors.dropped",
 	"user.recovered",
 	"invitation.created",
 	"invitation.deleted",

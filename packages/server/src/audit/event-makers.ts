@@ -45,6 +45,7 @@ const CHECKED: ReadonlySet<string> = new Set<EventType>([
 	"user.enabled",
 	"user.limits.set",
 	"user.reset.created",
+	"user.factors.dropped",
 	"invitation.created",
 	"invitation.deleted",
 	"realm.created",

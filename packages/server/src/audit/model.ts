@@ -32,6 +32,7 @@ export const EVENT_TYPES = [
 	"user.admin.set",
 	"user.limits.set",
 	"user.reset.created",
+	"user.factors.dropped",
 	"user.recovered",
 	"invitation.created",
 	"invitation.deleted",

@@ -38,16 +38,20 @@ export function resetRow(given: Pick<ResetCode, "user_id" | "digest" | "created_
 /** Outcome of a recovery on the server's machine. `not_admin`: the account manages nothing, somebody else does, and no factors are to end. */
 export type Recovery =
 	| { outcome: "no_user" | "not_admin" }
-	| {
+	| ({
 			outcome: "done";
 			enabled: boolean;
 			made_admin: boolean;
 			had_password: boolean;
-			factors_dropped?: number;
-			sessions_ended?: number;
-	  };
+	  } & Partial<DroppedFactors>);
 
-/** Operations of the store on reset codes. */
+/** Numbers of what ended with somebody's second factors. */
+export interface DroppedFactors {
+	factors_dropped: number;
+	sessions_ended: number;
+}
+
+/** Operations of the store on reset codes, and on lost second factors. */
 export const resetOperations = {
 	/** Keeps a code in place of the account's earlier one; any answer but `done` means that nothing changed. */
 	make: write<(code: ResetCode, event: AuditEvent) => "done" | "no_user" | "disabled" | "no_password">({ forgets: [] }),
@@ -65,6 +69,11 @@ export const resetOperations = {
 	 * The account's id is that of the code. `drop_factors` also ends its second factors, recovery codes, password and sessions.
 	 */
 	recover: write<(code: ResetCode & { drop_factors?: boolean }, event: AuditEvent) => Recovery>(),
+	/**
+	 * Ends an account's second factors, recovery codes and sessions, whatever another program made of them, and forgets its sources. The event is also
+	 * added to each realm that the account owns or is bound in. Undefined when there is no such account.
+	 */
+	dropFactors: write<(user_id: string, event: AuditEvent) => DroppedFactors | undefined>(),
 	/** Forgets codes that expired before the instant. */
 	drop: write<(expired_before: string) => number>({ forgets: [] }),
 };

@@ -9,7 +9,7 @@ import { AppError } from "../errors.ts";
 import { requireInstanceSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import { type ResetCode, type ResetStore, resetRow } from "./model.ts";
+import { type DroppedFactors, type ResetCode, type ResetStore, resetRow } from "./model.ts";
 
 /** Dependencies of the rules about reset codes. */
 export interface ResetNeeds extends CodeNeeds {
@@ -43,14 +43,34 @@ export async function createReset(
 	return { code, expires_at };
 }
 
+/**
+ * Ends the second factors and recovery codes of somebody who lost them, and all sessions of the account. The password stays.
+ * @throws AppError forbidden, unsupported_operation (not a session), not_found, conflict (oneself)
+ * Design: §16
+ */
+export async function dropFactors(needs: ResetNeeds, actor: Actor, user_id: string): Promise<DroppedFactors> {
+	await requireInstanceSession(needs, actor, "end somebody's second factors");
+	// Of one's own account, only the password and a code remove a factor: a stolen session must not.
+	if (user_id === actor.user_id)
+		throw new AppError("conflict", "this is your own account: `svc factor remove` removes a second factor of yours");
+	const event = eventBy(actor, needs.system.now(), "user.factors.dropped", undefined, { user_id });
+	const dropped = await needs.store.resets.dropFactors(user_id, event);
+	if (dropped === undefined) throw noUser();
+	return dropped;
+}
+
 function refuseReset(outcome: "done" | "no_user" | "disabled" | "no_password"): void {
-	if (outcome === "no_user") throw new AppError("not_found", "user not found: `svc users list` shows the accounts");
+	if (outcome === "no_user") throw noUser();
 	if (outcome === "disabled") {
 		throw new AppError("conflict", "the account is disabled: enable it first with `svc users enable`");
 	}
 	if (outcome === "no_password") {
 		throw new AppError("conflict", "the account has no password: its owner signs in at a provider");
 	}
+}
+
+function noUser(): AppError {
+	return new AppError("not_found", "user not found: `svc users list` shows the accounts");
 }
 
 /**

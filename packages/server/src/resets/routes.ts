@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { publicRoute, type Route, route } from "../http/route.ts";
-import { Instant } from "../messages.ts";
+import { Count, Instant } from "../messages.ts";
 import { ResetPassword } from "./model.ts";
-import { createReset, type ResetNeeds, resetPassword } from "./resets.ts";
+import { createReset, dropFactors, type ResetNeeds, resetPassword } from "./resets.ts";
 
 /** Design: §15. */
 export function resetRoutes(needs: ResetNeeds): Route[] {
@@ -15,6 +15,15 @@ export function resetRoutes(needs: ResetNeeds): Route[] {
 			answer: v.object({ code: v.string(), expires_at: Instant }),
 			errors: ["not_found", "conflict", "unsupported_operation"],
 			handle: ({ actor, params }) => createReset(needs, actor, params.id),
+		}),
+		route({
+			method: "DELETE",
+			path: "/api/v1/users/{id}/factors",
+			summary: "End the second factors, recovery codes and sessions of somebody who lost the factors",
+			status: 200,
+			answer: v.object({ factors_dropped: Count, sessions_ended: Count }),
+			errors: ["not_found", "conflict", "unsupported_operation"],
+			handle: ({ actor, params }) => dropFactors(needs, actor, params.id),
 		}),
 		publicRoute({
 			method: "POST",

@@ -21,6 +21,7 @@ export function runEveryCodeWrite(writes: Implementations<"write">, realm: Realm
 	writes.resets.make(code, event);
 	writes.resets.use({ ...code, password: "new", at: MADE_AT }, event);
 	for (const drop_factors of [false, true]) writes.resets.recover({ ...code, drop_factors }, event);
+	writes.resets.dropFactors(maker, event);
 	writes.resets.drop(MADE_AT);
 }
 

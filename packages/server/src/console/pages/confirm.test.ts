@@ -84,7 +84,7 @@ test("a role is given only within 5 minutes, and taken away at any time", async 
 
 test("what lets in, administers or replaces a key is done only within 5 minutes, and ended at any time", async () => {
 	const asked = "/console/confirm?target=%2Fconsole%2Fpeople";
-	for (const action of ["enable", "promote", "reset"])
+	for (const action of ["enable", "promote", "reset", "drop-factors"])
 		assert.equal(await post(peoplePage, 6, { form: { action, user_id: "eve" } }), asked, action);
 	for (const action of ["disable", "demote", "revoke"])
 		assert.notEqual(await reached(peoplePage, { action, user_id: "eve" }, {}, 60), asked, action);

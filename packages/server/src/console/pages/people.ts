@@ -2,7 +2,7 @@ import { type AccountNeeds, listUsers } from "../../accounts/accounts.ts";
 import type { Account } from "../../accounts/model.ts";
 import { setAdmin, setDisabled } from "../../accounts/standing.ts";
 import { AppError } from "../../errors.ts";
-import { createReset, type ResetNeeds } from "../../resets/resets.ts";
+import { createReset, dropFactors, type ResetNeeds } from "../../resets/resets.ts";
 import { type RevocationNeeds, revokeAccess } from "../../revocation/revocation.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
@@ -21,7 +21,7 @@ const PATH = /^\/console\/people$/;
 /** Name under which a reset code is kept for the next page. */
 const RESET = "reset code";
 
-/** Everybody with an account, for the instance admin: disable, enable, make an admin, reset a password, end what somebody holds. */
+/** Everybody with an account, for the instance admin: disable, enable, make an admin, reset a password, end lost factors and what somebody holds. */
 export function peoplePage(needs: PeoplePageNeeds): Endpoint[] {
 	return [
 		{ method: "GET", path: PATH, answer: (visit) => people(needs, visit) },
@@ -45,6 +45,7 @@ async function people(needs: PeoplePageNeeds, visit: Visit): Promise<Page> {
 			command`svc users disable EMAIL`,
 			command`svc users admin EMAIL`,
 			command`svc users reset EMAIL`,
+			command`svc users drop-second-factor EMAIL`,
 			command`svc revoke --user EMAIL`,
 		],
 	};
@@ -68,11 +69,12 @@ function line(account: Account, isSelf: boolean, token: Html): Html {
 
 /** Offers what changes somebody else's account. */
 function standing({ instance_admin, disabled_at, password }: Account, button: Button): Html {
-	if (disabled_at !== null) return button("enable", "Enable");
+	const dropping = html`<p>For somebody who lost the second factor: the password is enough to sign in, until they add a new one. Recovery codes and sessions end, too.</p>${button("drop-factors", "End the second factors")}`;
+	if (disabled_at !== null) return html`${button("enable", "Enable")}${dropping}`;
 	const resetting =
 		password === null
 			? html`<p>The account has no password: its owner signs in at a provider.</p>`
-			: html`<p>With a reset code, somebody who has forgotten the password sets another one. A second factor stays.</p>${button("reset", "Make a reset code")}`;
+			: html`<p>With a reset code, somebody who has forgotten the password sets another one. A second factor stays.</p>${button("reset", "Make a reset code")}${dropping}`;
 	const admin = instance_admin
 		? button("demote", "End being an instance admin")
 		: html`<p>An instance admin can do all that these pages offer, and make others one.</p>${button("promote", "Make an instance admin")}`;
@@ -80,7 +82,7 @@ function standing({ instance_admin, disabled_at, password }: Account, button: Bu
 }
 
 /** Actions that give somebody access: a stolen or forgotten window must not. */
-const GIVING = new Set(["enable", "promote", "reset"]);
+const GIVING = new Set(["enable", "promote", "reset", "drop-factors"]);
 
 async function act(needs: PeoplePageNeeds, visit: Visit): Promise<Moved> {
 	const { actor } = visit;
@@ -104,10 +106,17 @@ async function act(needs: PeoplePageNeeds, visit: Visit): Promise<Moved> {
 			const email = (await needs.store.accounts.byId(user_id))?.email ?? "";
 			return { to, message: `The reset code for ${email} is made. An earlier one has ended.` };
 		}
+		case "drop-factors": {
+			const { factors_dropped } = await dropFactors(needs, actor, user_id);
+			return { to, message: `Second factors ended: ${factors_dropped}, with the recovery codes and all sessions.` };
+		}
 		case "revoke":
 			await revokeAccess(needs, actor, { user_id, realm: undefined, keep_links: false, with_made: false });
 			return { to, message: "What the account held has ended. Credentials of engines go within moments." };
 		default:
-			throw new AppError("bad_request", "action must be disable, enable, promote, demote, reset or revoke");
+			throw new AppError(
+				"bad_request",
+				"action must be disable, enable, promote, demote, reset, drop-factors or revoke",
+			);
 	}
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { after, test } from "node:test";
 import type { Account } from "../../accounts/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { anEvent, aResetCode, aSession, MADE_AT } from "../../testing/rows.ts";
+import { aFactor, anEvent, aResetCode, aSession, MADE_AT, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -80,6 +81,42 @@ export async function resetContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await accounts.setPassword(change, anEvent()), "done");
 		assert.equal(await use(changed.code), "changed");
 		assert.equal(await passwordOf(late.account), "a hash");
+	});
+
+	/** Adds an account with a second factor and a session from a known source. */
+	async function withFactor() {
+		const account = await addAccount(store);
+		const [factor, session] = [aFactor(account.id), aSession(account.id)];
+		const owner = { user_id: account.id, password: account.password ?? "", proof: undefined };
+		assert.equal(await store.factors.add({ factor, owner }, anEvent()), "done");
+		assert.ok(await accounts.openSession({ session, password: account.password }, anEvent()));
+		const known = { pair: hash("sha256", account.id, "buffer"), seen_at: MADE_AT, renew_before: MADE_AT };
+		const codes = recoveryCodes(account.id);
+		const confirmed = { id: factor.id, user_id: account.id, step: 1, since: "", keep: session.jti, known, codes };
+		assert.equal(await store.factors.confirm(confirmed, anEvent()), "done");
+		const left = async () => [
+			(await store.factors.ofUser(account.id)).length,
+			(await store.factors.recoveryCodes(account.id)) !== undefined,
+			(await accounts.session(session.jti)) !== undefined,
+			await accounts.isKnownSource([known.pair], ""),
+		];
+		return { account, left };
+	}
+
+	test("lost factors end with recovery codes, sessions and sources, nobody else's, and each realm's log tells", async () => {
+		const [lost, other] = [await withFactor(), await withFactor()];
+		const owned = await addRealm(store, lost.account);
+		const start = await countEvents(store);
+		const drop = (user_id: string) => resets.dropFactors(user_id, anEvent({ type: "user.factors.dropped" }));
+		assert.equal(await drop("nobody"), undefined);
+		const dropped = { factors_dropped: 1, sessions_ended: 1 };
+		assert.deepEqual(await drop(lost.account.id), dropped);
+		assert.deepEqual(await eventsAfter(store, start), [["user.factors.dropped", dropped]]);
+		assert.equal((await eventsAfter(store, start, [owned.id])).length, 2);
+		assert.deepEqual(await lost.left(), [0, false, false, false]);
+		assert.deepEqual(await other.left(), [1, true, true, true]);
+		assert.equal(await passwordOf(lost.account), lost.account.password);
+		assert.deepEqual(await drop(lost.account.id), { factors_dropped: 0, sessions_ended: 0 });
 	});
 
 	test("expired codes are forgotten, and no others", async () => {

@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideRecovery, decideReset, MAX_TOLD_REALMS } from "../../../resets/decide.ts";
-import type { ResetCode } from "../../../resets/model.ts";
+import type { DroppedFactors, ResetCode } from "../../../resets/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { dropFactors } from "./factors.ts";
@@ -28,6 +28,14 @@ export function resetWrites(db: Change): ResetWrites {
 			db.append(event, { sessions_ended: await db.remove("session", "user_id = $1", [user_id]) });
 			await tellRealms(db, user_id, event);
 			return "done";
+		},
+		async dropFactors(user_id, event) {
+			if ((await db.believed("account", "id = $1", [user_id])).length === 0) return undefined;
+			await db.remove("known_source", "user_id = $1", [user_id]);
+			const dropped = await endFactors(db, user_id);
+			db.append(event, { ...dropped });
+			await tellRealms(db, user_id, event);
+			return dropped;
 		},
 		recover: (code, event) => recover(db, code, event),
 		drop: (expired_before) => db.remove("reset_code", "expires_at < $1", [expired_before]),
@@ -68,6 +76,8 @@ async function recover(
 			user_id,
 		]);
 	await keep(db, code);
+	// The password goes, too: somebody else may know it.
+	if (drop_factors) await db.update("account", { password: null }, "id = $1", [user_id]);
 	const ended = drop_factors ? await endFactors(db, user_id) : {};
 	db.append(event, { enabled, made_admin, ...ended });
 	// The log's own words for what changed.
@@ -76,9 +86,8 @@ async function recover(
 	return { ...decision, ...ended };
 }
 
-/** Ends the factors with what they guarded: the password, which somebody else may know, and sessions. */
-async function endFactors(db: Change, user_id: string): Promise<{ factors_dropped: number; sessions_ended: number }> {
-	await db.update("account", { password: null }, "id = $1", [user_id]);
+/** Ends the factors, and the sessions that they guarded. */
+async function endFactors(db: Change, user_id: string): Promise<DroppedFactors> {
 	const factors_dropped = await dropFactors(db, user_id);
 	return { factors_dropped, sessions_ended: await db.remove("session", "user_id = $1", [user_id]) };
 }

@@ -3,7 +3,7 @@ import type { Account } from "../../../accounts/model.ts";
 import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideRecovery, decideReset, MAX_TOLD_REALMS } from "../../../resets/decide.ts";
-import type { ResetCode } from "../../../resets/model.ts";
+import type { DroppedFactors, ResetCode } from "../../../resets/model.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { droppingFactors } from "./factors.ts";
@@ -29,6 +29,7 @@ export function resetWrites(db: Database, append: Append): Implementations<"writ
 			return "done";
 		},
 		use: useOf(db, append),
+		dropFactors: dropping(db, append),
 		recover: recovery(db, append, keep),
 		drop: (expired_before) => drop.run(expired_before).changes,
 	};
@@ -80,6 +81,28 @@ function useOf(db: Database, append: Append): Implementations<"write">["resets"]
 	};
 }
 
+function dropping(db: Database, append: Append): Implementations<"write">["resets"]["dropFactors"] {
+	const target = targetOf(db);
+	const end = endingFactors(db);
+	const sources = knownSourceWrites(db);
+	const tellRealms = tellingRealms(db, append);
+	return (user_id, event) => {
+		if (target(user_id) === undefined) return undefined;
+		sources.forget(user_id);
+		const dropped = end(user_id);
+		append(event, { ...dropped });
+		tellRealms(user_id, event);
+		return dropped;
+	};
+}
+
+/** Prepares the end of an account's factors, and of the sessions that they guarded. */
+function endingFactors(db: Database): (user_id: string) => DroppedFactors {
+	const drop = droppingFactors(db);
+	const endSessions = db.prepare("DELETE FROM session WHERE user_id = ?");
+	return (user_id) => ({ factors_dropped: drop(user_id), sessions_ended: endSessions.run(user_id).changes });
+}
+
 /** Adds the event to each live realm that the account owns or is bound in. */
 function tellingRealms(db: Database, append: Append): (user_id: string, event: AuditEvent) => void {
 	type Realms = { id: string; slug: string }[];
@@ -104,14 +127,8 @@ function recovery(
 	const others = db.prepare(OTHER_ADMINS).pluck();
 	const enable = db.prepare("UPDATE account SET disabled_at = NULL WHERE id = ?");
 	const raise = db.prepare("UPDATE account SET instance_admin = 1, disabled_at = NULL WHERE id = ?");
-	const drop = droppingFactors(db);
 	const shut = db.prepare("UPDATE account SET password = NULL WHERE id = ?");
-	const endSessions = db.prepare("DELETE FROM session WHERE user_id = ?");
-	/** Ends the factors with what they guarded: the password, which somebody else may know, and sessions. */
-	const end = (user_id: string) => {
-		shut.run(user_id);
-		return { factors_dropped: drop(user_id), sessions_ended: endSessions.run(user_id).changes };
-	};
+	const end = endingFactors(db);
 	return ({ drop_factors = false, ...code }, event) => {
 		const { user_id } = code;
 		const decision = decideRecovery(target(user_id), others.get(user_id) as number, drop_factors);
@@ -120,6 +137,8 @@ function recovery(
 		if (made_admin) raise.run(user_id);
 		else if (enabled) enable.run(user_id);
 		keep(code);
+		// The password goes, too: somebody else may know it.
+		if (drop_factors) shut.run(user_id);
 		const ended = drop_factors ? end(user_id) : {};
 		append(event, { enabled, made_admin, ...ended });
 		// The log's own words for what changed.
