@@ -39,6 +39,7 @@ interface Site {
 export function createSite(needs: SiteNeeds): Pages {
 	const { origin } = new URL(needs.address());
 	const challenges = createChallenges(needs.system);
+	needs.limits.add(challenges.limit);
 	const site: Site = {
 		needs,
 		origin,

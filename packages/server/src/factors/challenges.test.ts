@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestSystem } from "../testing/system.ts";
-import { createChallenges } from "./challenges.ts";
+import { type Challenges, createChallenges } from "./challenges.ts";
+
+const ADA = "the id of an account";
 
 test("a challenge is good once, for its browser, and until it ends", () => {
 	const system = createTestSystem();
@@ -11,9 +13,9 @@ test("a challenge is good once, for its browser, and until it ends", () => {
 	assert.equal(challenges.checkFor("eve").isChallenge(challenge), false);
 	assert.equal(createChallenges(system).checkFor("ada").isChallenge(challenge), false, "another server's");
 	const [first, second] = [challenges.checkFor("ada"), challenges.checkFor("ada")];
-	assert.equal(first.useUp(), false, "nothing was accepted yet");
+	assert.equal(first.useUp(ADA), false, "nothing was accepted yet");
 	for (const asked of [first, second]) assert.equal(asked.isChallenge(challenge), true);
-	assert.deepEqual([first.useUp(), second.useUp(), first.useUp()], [true, false, false]);
+	assert.deepEqual([first.useUp(ADA), second.useUp(ADA), first.useUp(ADA)], [true, false, false]);
 
 	const next = challenges.make("ada");
 	system.advance(5 * 60_000 - 1);
@@ -35,16 +37,36 @@ test("an altered or missing challenge is refused", () => {
 		assert.equal(challenges.checkFor("ada").isChallenge(text), false, text);
 });
 
-test("used challenges are remembered until they end; when there are too many, no further one is used", () => {
+/** Makes and uses up a challenge for an account. */
+function useOne(challenges: Challenges, user_id: string): boolean {
+	const asked = challenges.checkFor("a browser");
+	assert.ok(asked.isChallenge(challenges.make("a browser")));
+	return asked.useUp(user_id);
+}
+
+test("one account uses 20 in 5 minutes, whatever its browser, and others go on", () => {
 	const system = createTestSystem();
 	const challenges = createChallenges(system);
-	const use = () => {
-		const asked = challenges.checkFor("ada");
-		assert.ok(asked.isChallenge(challenges.make("ada")));
-		return asked.useUp();
-	};
-	for (let count = 0; count < 10_000; count++) assert.equal(use(), true);
-	assert.throws(use, { code: "overloaded" });
+	for (let count = 0; count < 20; count++) assert.equal(useOne(challenges, ADA), true);
+	assert.throws(() => useOne(challenges, ADA), { code: "rate_limited", message: /passkey_uses_per_account/ });
+	assert.equal(useOne(challenges, "another"), true);
+	assert.deepEqual([challenges.limit.used(), challenges.limit.refused?.()], [20, 1]);
 	system.advance(5 * 60_000);
-	assert.equal(use(), true);
+	assert.equal(challenges.limit.used(), 0);
+	assert.equal(useOne(challenges, ADA), true);
+});
+
+test("while half of the memory is taken, each account uses two; a full one takes none until some have ended", () => {
+	const system = createTestSystem();
+	const challenges = createChallenges(system);
+	for (let account = 0; account < 250; account++)
+		for (let count = 0; count < 20; count++) assert.equal(useOne(challenges, `filler ${account}`), true);
+	assert.throws(() => useOne(challenges, "filler 0"), { code: "rate_limited" });
+	for (let account = 0; account < 2500; account++) {
+		for (let count = 0; count < 2; count++) assert.equal(useOne(challenges, `late ${account}`), true);
+		if (account === 0) assert.throws(() => useOne(challenges, "late 0"), { code: "rate_limited" });
+	}
+	assert.throws(() => useOne(challenges, ADA), { code: "overloaded" });
+	system.advance(5 * 60_000);
+	assert.equal(useOne(challenges, ADA), true);
 });

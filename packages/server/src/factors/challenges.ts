@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { AppError } from "../errors.ts";
+import type { Limit } from "../limits.ts";
 import type { System } from "../system.ts";
 
 /** Milliseconds for which a passkey may sign a challenge. Design: §16 */
@@ -17,12 +18,21 @@ const CHALLENGE = /^[\w-]{72}$/;
 /** Used challenges that are remembered. Only a passkey adds one; nobody's is forgotten early. */
 const MAX_USED = 10_000;
 
+/** Used challenges of one account that are remembered, and the same while half of all are taken: nobody fills the memory alone. */
+const MAX_OF_ACCOUNT = 20;
+const MAX_WHEN_SCARCE = 2;
+
+const NAME = "passkey_uses_per_account";
+
+/** Seconds after which somebody who used too many passkeys tries again. */
+const RETRY_S = 60;
+
 /** Check of the challenge in one answer, on its way through the verification of what a passkey signed. */
 export interface ChallengeCheck {
 	/** Tells whether this server made the challenge for this browser, not long ago. */
 	isChallenge(challenge: string): boolean;
-	/** Uses up the challenge that was accepted. False when it was used before. @throws AppError overloaded */
-	useUp(): boolean;
+	/** Uses up the challenge that was accepted, for an account. False when it was used before. @throws AppError rate_limited, overloaded */
+	useUp(user_id: string): boolean;
 }
 
 /** Challenges for passkeys: each is good once, for 5 minutes, in the browser or session that it was made for. */
@@ -30,6 +40,8 @@ export interface Challenges {
 	make(holder: string): string;
 	/** Begins the check of an answer. @param holder the browser or session that brings it */
 	checkFor(holder: string): ChallengeCheck;
+	/** The limit on the challenges that one account uses, for display. */
+	limit: Limit;
 }
 
 /**
@@ -37,7 +49,7 @@ export interface Challenges {
  */
 export function createChallenges({ now, randomBytes }: Pick<System, "now" | "randomBytes">): Challenges {
 	const key = randomBytes(KEY_BYTES);
-	const used = new Map<string, number>();
+	const used = createUsed(now);
 	const sign = (facts: Buffer, holder: string) => createHmac("sha256", key).update(facts).update(holder).digest();
 
 	function endOf(challenge: string): number {
@@ -50,18 +62,6 @@ export function createChallenges({ now, randomBytes }: Pick<System, "now" | "ran
 		const facts = bytes.subarray(0, FACTS_BYTES);
 		const [given, wanted] = [bytes.subarray(FACTS_BYTES), sign(facts, holder)];
 		return timingSafeEqual(given, wanted) && endOf(challenge) > now().getTime();
-	}
-
-	function useUp(challenge: string): boolean {
-		const time = now().getTime();
-		if (used.size >= MAX_USED) for (const [one, until] of used) if (until <= time) used.delete(one);
-		if (used.size >= MAX_USED)
-			throw new AppError("overloaded", "too many passkeys are used at once: try again in a minute", {
-				headers: { "retry-after": "60" },
-			});
-		if (used.has(challenge)) return false;
-		used.set(challenge, endOf(challenge));
-		return true;
 	}
 
 	return {
@@ -79,8 +79,54 @@ export function createChallenges({ now, randomBytes }: Pick<System, "now" | "ran
 					accepted = challenge;
 					return true;
 				},
-				useUp: () => accepted !== undefined && useUp(accepted),
+				useUp: (user_id) => accepted !== undefined && used.add(user_id, accepted, endOf(accepted)),
 			};
 		},
+		limit: used.limit,
 	};
+}
+
+/** Remembers the used challenges of each account until they end. */
+function createUsed(now: System["now"]) {
+	const accounts = new Map<string, Map<string, number>>();
+	let [total, refused] = [0, 0];
+
+	/** Forgets what has ended. @returns the account's challenges */
+	function forget(user_id: string, of: Map<string, number>): Map<string, number> {
+		const time = now().getTime();
+		const before = of.size;
+		for (const [challenge, until] of of) if (until <= time) of.delete(challenge);
+		total -= before - of.size;
+		if (of.size === 0) accounts.delete(user_id);
+		return of;
+	}
+	const forgetAll = () => accounts.forEach((of, user_id) => void forget(user_id, of));
+
+	function add(user_id: string, challenge: string, until: number): boolean {
+		if (total >= MAX_USED / 2) forgetAll();
+		const of = forget(user_id, accounts.get(user_id) ?? new Map<string, number>());
+		if (of.has(challenge)) return false;
+		if (total >= MAX_USED) throw refuse("overloaded", "too many passkeys are used at once");
+		const most = total >= MAX_USED / 2 ? MAX_WHEN_SCARCE : MAX_OF_ACCOUNT;
+		if (of.size >= most) {
+			refused += 1;
+			throw refuse("rate_limited", `this account used a passkey ${most} times within 5 minutes (${NAME})`);
+		}
+		accounts.set(user_id, of.set(challenge, until));
+		total += 1;
+		return true;
+	}
+
+	function fullest(): number {
+		forgetAll();
+		return Math.max(0, ...accounts.values().map(({ size }) => size));
+	}
+
+	const hint = "one account signs in with a passkey again and again: auth.login in the audit log names it";
+	const limit: Limit = { name: NAME, max: MAX_OF_ACCOUNT, used: fullest, refused: () => refused, hint };
+	return { add, limit };
+}
+
+function refuse(code: "rate_limited" | "overloaded", why: string): AppError {
+	return new AppError(code, `${why}: try again in a minute`, { headers: { "retry-after": String(RETRY_S) } });
 }
