@@ -51,6 +51,33 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 	ok(await client.post("/auth/login", { email: ada.email, password: ada.password }));
 });
 
+errand(
+	"somebody changes the password, which ends the other sessions and not this one",
+	async ({ client, page, ada, told, open }) => {
+		await open("/account/identities");
+		const change = async (current: string, typed: string, again = typed) => {
+			await page.getByLabel("Current password").fill(current);
+			await page.getByLabel("New password").fill(typed);
+			await page.getByLabel("The same password again").fill(again);
+			await page.getByRole("button", { name: "Change the password" }).click();
+		};
+		const password = `another ${ada.password}`;
+		await change(ada.password, password, `${password} mistyped`);
+		await heading(page, "This did not work");
+		await open("/account/identities");
+		await change("a wrong password", password);
+		await heading(page, "You may not do this");
+		ok(await client.post("/auth/login", { email: ada.email, password: ada.password }));
+		await open("/account/identities");
+		await change(ada.password, password);
+		await told("The password is changed");
+		refused(await client.get("/auth/whoami", { token: ada.token }), 401);
+		ok(await client.post("/auth/login", { email: ada.email, password }));
+		await open("/account");
+		await heading(page, "Your account");
+	},
+);
+
 async function signInWith({ page, ada }: Desk, code: string): Promise<void> {
 	const submit = async () => {
 		await page.getByLabel("Password").first().fill(ada.password);

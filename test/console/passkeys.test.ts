@@ -19,6 +19,7 @@ import {
 	takePasskeySeat,
 	usePasskey,
 } from "../harness/passkeys.ts";
+import { honest, startFakeLdap } from "../peers/ldap-fake.ts";
 
 const { at, world } = startPasskeys();
 const options = { skip: skipWithoutChromium };
@@ -48,6 +49,32 @@ at("somebody makes a passkey, signs in with it alone, and removes it with it in 
 	await row.getByRole("button", { name: "Use a passkey in place of the code" }).click();
 	await page.getByRole("status").getByText("It is removed.").waitFor();
 	ok(await client.post("/auth/login", { email: who.email, password: who.password }));
+	assert.deepEqual(complaints, []);
+});
+
+at("a passkey stands in for the code when somebody changes the password, and unlinks an identity", async (seat) => {
+	const { server, client, root, page, who, complaints } = seat;
+	const directory = await startFakeLdap(honest);
+	const config = { url: directory.url, ca_cert: directory.ca, user_base_dn: "ou=people,dc=test" };
+	ok(await client.put("/auth/providers/corp", { type: "ldap", config }, { token: root.token }));
+	const link = { username: "alice", password: "whatever", current_password: who.password };
+	ok(await client.post("/auth/ldap/corp/link", link, { token: who.token }));
+	await makePasskey(seat);
+	await page.goto(`${server.url}/console/account/identities`);
+	const form = page.locator("form").filter({ has: page.getByLabel("Current password") });
+	const password = `another ${who.password}`;
+	await form.getByLabel("Current password").fill(who.password);
+	await form.getByLabel("New password").fill(password);
+	await form.getByLabel("The same password again").fill(password);
+	await form.getByRole("button", { name: "Use a passkey in place of the code" }).click();
+	await page.getByRole("status").getByText("The password is changed").waitFor();
+	refused(await client.post("/auth/login", { email: who.email, password }), 401, "second_factor_required");
+
+	const row = page.getByRole("row", { name: "corp" });
+	await row.getByLabel("Your password, to unlink corp").fill(password);
+	await row.getByRole("button", { name: "Use a passkey in place of the code" }).click();
+	await page.getByText("None is linked.").waitFor();
+	await directory.stop();
 	assert.deepEqual(complaints, []);
 });
 

@@ -2,7 +2,7 @@ import { type AuditStore, eventBy } from "../audit/model.ts";
 import { hashPassword } from "../crypto/password.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
-import { checkPassword, wrongPassword } from "../factors/owner.ts";
+import { type Asked, checkPassword, wrongPassword } from "../factors/owner.ts";
 import { type AskedCodeNeeds, askForFactor, refuseUsedCode } from "../factors/use.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
@@ -56,7 +56,7 @@ export async function logout(needs: AccountNeeds, actor: Actor): Promise<void> {
 export async function changePassword(
 	needs: AccountNeeds,
 	actor: Actor,
-	input: { current_password: string; new_password: string; code?: string | null | undefined },
+	input: { current_password: string; new_password: string } & Pick<Asked, "code" | "passkey">,
 ): Promise<void> {
 	const keep = requireSession(actor, "change the password");
 	const { store, system, known_sources } = needs;
@@ -64,7 +64,7 @@ export async function changePassword(
 		const from = await checkPassword(needs, actor, input.current_password, failed);
 		return { from, password: await hashPassword(input.new_password) };
 	});
-	const factor = await askForFactor(needs, actor, { code: input.code });
+	const factor = await askForFactor(needs, actor, { code: input.code, passkey: input.passkey });
 	const known = known_sources.note(actor.email, actor.ip);
 	const event = eventBy(actor, system.now(), "auth.password.changed", undefined, {});
 	const outcome = await store.accounts.setPassword({ user_id: actor.user_id, ...change, keep, known, factor }, event);

@@ -35,7 +35,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	ComparePageNeeds &
 	AccountPageNeeds &
 	NewTokenNeeds &
-	IdentityPageNeeds &
+	Omit<IdentityPageNeeds, "challenges"> &
 	OwnSessionPageNeeds &
 	Omit<FactorPageNeeds, "challenges"> &
 	InvitationPageNeeds &

@@ -42,7 +42,7 @@ async function account(needs: AccountPageNeeds, { actor, query, token }: Visit):
 		title: "Your account",
 		above: [["Realms", address`/console`]],
 		body: html`<p>${actor.name}, ${actor.email}</p>${admin}${copied}<h2>API tokens</h2><p><a href="/console/account/token">Make a token</a></p>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
-<h2>Signing in</h2><p><a href="/console/account/sessions">Where you are signed in</a> · <a href="/console/account/identities">Password and linked identities</a> · <a href="/console/account/factors">Second factor</a></p><p>Signing out ends this session. <code>svc password</code> changes the password and ends every session except the terminal's own, so also this one.</p>`,
+<h2>Signing in</h2><p><a href="/console/account/sessions">Where you are signed in</a> · <a href="/console/account/identities">Password and linked identities</a> · <a href="/console/account/factors">Second factor</a></p><p>Signing out ends this session. A new password ends all other sessions.</p>`,
 		commands: [
 			command`svc whoami`,
 			command`svc token list`,

@@ -31,7 +31,7 @@ async function sessions(needs: OwnSessionPageNeeds, { actor, query, token }: Vis
 			["Realms", address`/console`],
 			["Your account", address`/console/account`],
 		],
-		body: html`<p>Each browser and each terminal where you signed in has a session, for at most 24 hours. If you do not recognize one, end it: somebody else may be able to sign in as you. Then change the password with <code>svc password</code>. That ends every session except the terminal's own, so also this one.</p>${table("Your open sessions", ["Began", "Signed in with", "Ends", "End it"], lines)}${more(pagination, (cursor) => address`/console/account/sessions?cursor=${cursor}`)}`,
+		body: html`<p>Each browser and each terminal where you signed in has a session, for at most 24 hours. If you do not recognize one, end it: somebody else may be able to sign in as you. Then <a href="/console/account/identities">change the password</a>, which ends all other sessions.</p>${table("Your open sessions", ["Began", "Signed in with", "Ends", "End it"], lines)}${more(pagination, (cursor) => address`/console/account/sessions?cursor=${cursor}`)}`,
 		commands: [command`svc session list`, command`svc session end SESSION-ID`, command`svc password`],
 	};
 }

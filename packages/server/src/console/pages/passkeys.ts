@@ -5,7 +5,7 @@ import type { Factor } from "../../factors/model.ts";
 import { creationOptions } from "../../factors/passkeys.ts";
 import { type Html, html } from "../html.ts";
 import type { Visit } from "../page.ts";
-import { passkeyButton, requestOptions, WITHOUT_SCRIPT } from "../passkey.ts";
+import { type PasskeyPageNeeds, passkeyButton, requestOptions, WITHOUT_SCRIPT } from "../passkey.ts";
 import type { FactorPageNeeds } from "./factors.ts";
 import { NO_HOST } from "./sign-in-passkey.ts";
 
@@ -13,7 +13,11 @@ import { NO_HOST } from "./sign-in-passkey.ts";
 export const holderOf = ({ actor }: Pick<Visit, "actor">): string => `session ${actor.jti}`;
 
 /** A button that lets a passkey of the account stand in for a code; nothing where there is none that works. */
-export function inPlaceOfCode(needs: FactorPageNeeds, visit: Visit, factors: readonly Factor[]): Html | string {
+export function inPlaceOfCode(
+	needs: PasskeyPageNeeds,
+	visit: Pick<Visit, "actor">,
+	factors: readonly Factor[],
+): Html | string {
 	const host = passkeyHost(needs.address());
 	const working = factors.filter((one) => one.rp_id !== null && one.rp_id === host && !isEnded(one));
 	if (!working.some(({ confirmed_at }) => confirmed_at !== null)) return "";
