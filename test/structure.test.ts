@@ -157,6 +157,7 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^oidc-provider$/, only: /^test\// },
 	{ package: /^@simplewebauthn\//, only: /^packages\/server\/src\/factors\/webauthn\.ts$/ },
 	{ package: /^otpauth$/, only: /^packages\/server\/src\/(factors|testing)\/totp\.ts$|^plugins\/totp\// },
+	{ package: /^qrcode$/, only: /^packages\/server\/src\/console\/qr-code\.ts$|^plugins\/totp\// },
 	{ package: /^@svc\/plugin-/, only: /^(packages\/svc|packages\/plugin-sdk|plugins)\/|^test\// },
 	{ package: /^@svc\/server/, only: /^packages\/svc\// },
 	{ package: /^@svc\/x509/, only: /^(packages\/server|plugins\/pki)\// },

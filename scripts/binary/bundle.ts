@@ -13,7 +13,7 @@ const SCRIPT_LOADER = join(ROOT, "packages/svc/src/script.ts");
 
 /** Modules that are separate scripts wherever `await import()` names them, so that a run reads and compiles only its needs. They share no object with importers. */
 const SCRIPT =
-	/^(packages\/svc\/src\/(server|client)|packages\/server\/src\/factors\/webauthn|plugins\/\w+\/main)\.ts$/;
+	/^(packages\/svc\/src\/(server|client)|packages\/server\/src\/(factors\/webauthn|console\/qr-code)|plugins\/\w+\/main)\.ts$/;
 const THREAD = /-thread\.ts$/;
 
 /** `startThread(new URL("./x-thread.ts", import.meta.url)`, `readAsset(new URL(import.meta.resolve("a-package/x.css"))`. */

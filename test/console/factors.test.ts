@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { Locator } from "playwright-core";
+import { squaresOf } from "../../packages/server/src/console/qr-code.ts";
 import { heading } from "../harness/browser.ts";
 import { type Desk, startErrands } from "../harness/errand.ts";
 import { ok, refused } from "../harness/expect.ts";
@@ -20,6 +22,8 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 		.trim()
 		.split("\n");
 	assert.match(link, /^otpauth:\/\/totp\//);
+	const picture = page.getByRole("img", { name: "QR code" });
+	assert.deepEqual(await drawn(picture), squaresOf(link));
 	await page.getByLabel("First code of the app").fill(await nextCode(secret));
 	await page.getByRole("button", { name: "Confirm" }).click();
 	await told("Confirmed");
@@ -35,6 +39,7 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 		false,
 		"a reload shows them no more",
 	);
+	assert.equal(await page.locator("svg.qr").count(), 0);
 	refused(await client.get("/auth/whoami", { token: ada.token }), 401);
 
 	await signInWith(desk, await nextCode(secret));
@@ -49,6 +54,21 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 	await row.getByRole("button", { name: "Remove the app" }).click();
 	await told("It is removed.");
 	ok(await client.post("/auth/login", { email: ada.email, password: ada.password }));
+});
+
+errand("Back does not show a new secret or its QR code again", async ({ page, ada, open }) => {
+	await open("/account/factors");
+	await page.getByLabel("Password of your account").first().fill(ada.password);
+	await page.getByRole("button", { name: "Make a secret" }).click();
+	const [secret = ""] = String(await page.locator("[data-value]").textContent())
+		.trim()
+		.split("\n");
+	await page.getByRole("link", { name: "Realms" }).click();
+	await heading(page, "Realms");
+	await page.goBack();
+	await heading(page, "Second factor");
+	assert.equal((await page.content()).includes(secret), false);
+	assert.equal(await page.locator("[data-qr]").count(), 0);
 });
 
 errand(
@@ -77,6 +97,16 @@ errand(
 		await heading(page, "Your account");
 	},
 );
+
+/** Reads the squares of a drawn code back: true is dark. */
+async function drawn(picture: Locator): Promise<boolean[][]> {
+	const side = Number((await picture.getAttribute("viewBox"))?.split(" ")[2]) - 8;
+	const rows = Array.from({ length: side }, () => Array.from({ length: side }, () => false));
+	const path = String(await picture.locator("path").getAttribute("d"));
+	for (const [, x, y, length] of path.matchAll(/M(\d+) (\d+)h(\d+)v1h-\3z/g))
+		rows[Number(y) - 4]?.fill(true, Number(x) - 4, Number(x) - 4 + Number(length));
+	return rows;
+}
 
 async function signInWith({ page, ada }: Desk, code: string): Promise<void> {
 	const submit = async () => {

@@ -177,10 +177,7 @@ export const auditOperations = {
 	append: append<(event: AuditEvent) => void>(),
 	/** Appends the event of a disclosure or an action outside the database that comes next, if its maker is still entitled to it. */
 	record: write<(event: AuditEvent) => void>({ forgets: [] }),
-	/**
-	 * Appends the event of a bulk read, if its maker is still entitled to it, and stores the set of keys that it names in its realm. Parts without keys
-	 * are stored already.
-	 */
+	/** Appends the event of a bulk read, if its maker is still entitled to it, and stores the set of keys that it names. Parts without keys are stored already. */
 	appendNaming: write<(keys: KeySet, event: AuditEvent) => void>({ forgets: [] }),
 	/** Stores parts of a set of keys that an event is about to name. */
 	keepParts: write<(parts: readonly KeyPart[]) => void>({ forgets: [], events: 0 }),

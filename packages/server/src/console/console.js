@@ -11,7 +11,7 @@ function hide() {
 	if (shown === null || shown.textContent === "") return;
 	shown.textContent = "";
 	shown.remove();
-	for (const button of document.querySelectorAll("[data-copy]")) button.remove();
+	for (const other of document.querySelectorAll("[data-copy], [data-qr]")) other.remove();
 	if (status !== null) status.textContent = "The value is hidden.";
 }
 

@@ -17,6 +17,7 @@ import { ANSWER, type PasskeyPageNeeds, signedIn } from "../passkey.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { table, time } from "./parts.ts";
 import { addingPasskey, holderOf, inPlaceOfCode, makingPasskey, stateOf } from "./passkeys.ts";
+import { qrPicture } from "./qr-picture.ts";
 
 /** Dependencies of the page of second factors. */
 export type FactorPageNeeds = FactorNeeds & PasskeyPageNeeds;
@@ -46,7 +47,7 @@ async function factors(needs: FactorPageNeeds, visit: Visit): Promise<Page> {
 			? html`<p>Your login asks for the password alone.</p>`
 			: table("What your login asks for in addition to the password", ["Kind", "Added", "State", "Change"], lines);
 	const codes = isAsked ? recovery(recovery_codes_left, visit.token, proof("renew")) : "";
-	const shown = shownOnce(needs, visit);
+	const shown = await shownOnce(needs, visit);
 	return {
 		title: "Second factor",
 		...(shown === undefined ? {} : { refresh: ONCE_SECONDS }),
@@ -61,14 +62,15 @@ ${addingPasskey(needs, visit.token, proof("passkey"))}`,
 	};
 }
 
-function shownOnce({ system }: FactorPageNeeds, visit: Visit): Html | undefined {
+async function shownOnce({ system }: FactorPageNeeds, visit: Visit): Promise<Html | undefined> {
 	const secret = takeOnce(visit, system, targetOf(SECRET));
-	if (secret !== undefined)
-		return onceBox(
-			"Secret for the app",
-			secret,
-			"Type the secret into the app, or open the link with it. Then confirm it below with the first code.",
-		);
+	if (secret !== undefined) {
+		const [, link = ""] = secret.split("\n");
+		const note =
+			"Scan the code with the app, type the secret into it, or open the link with it. Then confirm it below with the first code.";
+		const says = "QR code of the link above, for an authenticator app";
+		return onceBox("Secret for the app", secret, note, await qrPicture(link, says));
+	}
 	const codes = takeOnce(visit, system, targetOf(CODES));
 	if (codes === undefined) return undefined;
 	return onceBox("Recovery codes", codes, "Each stands in for a code once. Keep them where your device is not.");

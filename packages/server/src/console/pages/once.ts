@@ -20,8 +20,8 @@ export function takeOnce({ once, notes }: Visit, system: Pick<System, "now">, ta
 	return once.text;
 }
 
-/** Shows a text once, and how to copy it. */
-export function onceBox(heading: string, text: string, note: string): Html {
+/** Shows a text once, and how to copy it. @param picture the same as a picture */
+export function onceBox(heading: string, text: string, note: string, picture: Html | string = ""): Html {
 	return html`<section class="box" aria-labelledby="once"><h2 id="once">${heading}</h2><pre class="value" data-value="${ONCE_SECONDS}" translate="no">
-${text}</pre><p class="warn">Copy it now: it is shown only this once, for ${ONCE_SECONDS / 60} minutes at most.</p><p>${note}</p><p><button type="button" data-copy="" hidden>Copy</button></p></section>`;
+${text}</pre>${picture}<p class="warn">Copy it now: it is shown only this once, for ${ONCE_SECONDS / 60} minutes at most.</p><p>${note}</p><p><button type="button" data-copy="" hidden>Copy</button></p></section>`;
 }
