@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import * as v from "valibot";
@@ -16,6 +16,7 @@ import { createApp } from "./app.ts";
 import { Bodies } from "./bodies.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
+import type { QueueLimits } from "./request-queue.ts";
 import { publicRoute } from "./route.ts";
 
 const { slots: SLOTS, waiting: WAITING } = LIMITS;
@@ -61,7 +62,7 @@ function createRoutes() {
 }
 
 /** A server with these routes. */
-async function serve() {
+async function serve(given: Partial<QueueLimits> = {}) {
 	const { begun, held, routes } = createRoutes();
 	const newHeaders = createHeaders(createTestSystem());
 	const limits = createLimits();
@@ -76,7 +77,7 @@ async function serve() {
 		isAltered: () => false,
 	};
 	const app = createApp({ ...needs, identify: () => Promise.reject(new Error("nobody")) }, routes);
-	const admission = createAdmission({ newHeaders, limits }, [PROXY], { ...LIMITS, late_ms: 60_000 });
+	const admission = createAdmission({ newHeaders, limits }, [PROXY], { ...LIMITS, late_ms: 60_000, ...given });
 	const listener = await listen(
 		{ app: app as never, newHeaders, admission, connections: anyConnections() },
 		{ host: "127.0.0.1", port: 0 },
@@ -133,6 +134,30 @@ test("one source's flood takes half of what gets free when another asks, and bey
 		await until(() => begun.length > count);
 	}
 	assert.equal(begun.filter((name) => name === "other").length, 4, begun.join(" "));
+});
+
+test("of 256 requests that come at once 64 wait, and the others are refused by name", async (t) => {
+	// One of them begins in a turn of the event loop, so that all arrive while a slot is free.
+	const { begun, used, port } = await serve({ turn_ms: Number.MIN_VALUE });
+	const sockets = Array.from({ length: 256 }, () => connect(port, "127.0.0.1"));
+	t.after(() => {
+		for (const socket of sockets) socket.destroy();
+	});
+	const send = (socket: Socket, path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+	for (const socket of sockets) {
+		send(socket, "/api/v1/health");
+		await once(socket, "data");
+	}
+	const refusals: string[] = [];
+	for (const socket of sockets) {
+		socket.on("data", (bytes) => refusals.push(String(bytes)));
+		send(socket, "/held/flood");
+	}
+	await until(() => begun.length === SLOTS);
+	assert.equal(used("requests_waiting_per_source"), WAITING);
+	await until(() => refusals.length === 256 - SLOTS - WAITING);
+	for (const answer of refusals) assert.match(answer, /^HTTP\/1.1 429 .*\(requests_waiting_per_source\)/s);
+	assert.deepEqual([begun.length, used("requests_waiting_per_source")], [SLOTS, WAITING]);
 });
 
 test("a refusal takes as long as its Retry-After says, so that a flood of them costs nobody else's time", async () => {

@@ -47,11 +47,19 @@ export function createAdmission(
 				setSlot(incoming, request);
 				void carry(incoming, outgoing).then(() => watch(request, outgoing));
 			};
+			let cancel = () => {};
+			const turnAway = (error: AppError) => {
+				cancel = refuse(outgoing, needs.newHeaders, error);
+			};
 			try {
-				const request = queue.enter(sourceGroup(sourceOf(incoming)), begin);
-				return () => request.end();
+				const request = queue.enter(sourceGroup(sourceOf(incoming)), begin, turnAway);
+				return () => {
+					request.end();
+					cancel();
+				};
 			} catch (error) {
-				return refuse(outgoing, needs.newHeaders, error as AppError);
+				turnAway(error as AppError);
+				return cancel;
 			}
 		},
 		carryWith(loading) {

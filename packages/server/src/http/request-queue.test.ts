@@ -174,14 +174,31 @@ test("requests that take long begin in several turns of the event loop, sources 
 	assert.deepEqual(requests.count(), { held: 0, waiting: 0, late: 0 });
 });
 
-test("a request that only waits for the next turn of the event loop is not refused", async () => {
+test("a request that only waits for the next turn of the event loop is not refused; once every slot is taken, all beyond the limit are", async () => {
 	const requests = new RequestQueue({ ...LIMITS, slots: 8, turn_ms: 0 });
 	const begun: QueuedRequest[] = [];
-	for (let count = 0; count < 4 * LIMITS.waiting; count++) requests.enter("a", (request) => begun.push(request));
-	assert.deepEqual(requests.count(), { held: 0, waiting: 4 * LIMITS.waiting, late: 0 });
-	assert.throws(() => requests.enter("a", () => undefined), refusal("rate_limited", "requests_waiting_per_source"));
+	const refused: [at: number, error: AppError][] = [];
+	const enter = (at: number) =>
+		requests.enter(
+			"a",
+			(request) => begun.push(request),
+			(error) => refused.push([at, error]),
+		);
+	for (let at = 0; at < 4 * LIMITS.waiting; at++) enter(at);
+	assert.deepEqual([requests.count().held, requests.refused.waiting], [0, 0]);
+	assert.throws(() => enter(-1), refusal("rate_limited", "requests_waiting_per_source"));
 	requests.limits.turn_ms = 1000;
 	await nextTurn();
 	assert.equal(begun.length, 8);
-	assert.throws(() => requests.enter("a", () => undefined), refusal("rate_limited", "requests_waiting_per_source"));
+	assert.deepEqual(
+		refused.map(([at]) => at),
+		Array.from({ length: 16 }, (_, back) => 31 - back),
+	);
+	for (const [, error] of refused) assert.ok(refusal("rate_limited", "requests_waiting_per_source")(error));
+	assert.deepEqual(requests.count(), { held: 8, waiting: 8, late: 0 });
+	assert.equal(requests.refused.waiting, 17);
+	assert.throws(() => enter(-1), refusal("rate_limited", "requests_waiting_per_source"));
+	for (const request of begun) request.end();
+	await nextTurn();
+	assert.equal(begun.length, 16, "those that waited begin");
 });

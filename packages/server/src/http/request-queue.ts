@@ -6,7 +6,7 @@ import type { Slot } from "../request-slot.ts";
 export interface QueueLimits {
 	/** Requests handled at a time. */
 	slots: number;
-	/** Waiting requests of one source while every slot is taken. */
+	/** Waiting requests of one source while every slot is taken; those beyond it when the last slot is taken are refused. */
 	waiting: number;
 	/** Requests without a slot because their commit takes longer than `late_ms`. */
 	late: number;
@@ -34,6 +34,8 @@ export class RequestQueue {
 	readonly #late = new Set<QueuedRequest>();
 	/** Waiting requests, by source. */
 	readonly #waiting = new FairQueue<QueuedRequest>();
+	/** Sources that had more requests waiting than their limit, since the last refusal of those. */
+	readonly #bursts = new Set<string>();
 	#serving: NodeJS.Immediate | undefined;
 	#checking: NodeJS.Timeout | undefined;
 	/** Start of the first request in this turn of the event loop; undefined before. */
@@ -45,17 +47,24 @@ export class RequestQueue {
 
 	/**
 	 * Begins a request when its turn comes: immediately while a slot is free.
+	 * @param refuse is called with rate_limited for a waiting request that does not get a slot
 	 * @throws AppError rate_limited, overloaded
 	 */
-	enter(source: string, begin: (request: QueuedRequest) => void): QueuedRequest {
+	enter(
+		source: string,
+		begin: (request: QueuedRequest) => void,
+		refuse: (error: AppError) => void = () => undefined,
+	): QueuedRequest {
 		const request = new QueuedRequest(this, source);
+		request.refuse = refuse;
 		this.enqueue(request, () => begin(request));
 		return request;
 	}
 
-	/** Counts requests with a slot, waiting for one (of the fullest source), and without one behind a commit. */
+	/** Counts requests with a slot, waiting for one (of the fullest source, without those that only wait for a turn), and without one behind a commit. */
 	count(): { held: number; waiting: number; late: number } {
-		return { held: this.#held.size, waiting: this.#waiting.fullest(), late: this.#late.size };
+		const waiting = Math.min(this.#waiting.fullest(), this.limits.waiting);
+		return { held: this.#held.size, waiting, late: this.#late.size };
 	}
 
 	/** @throws AppError rate_limited, overloaded */
@@ -83,17 +92,36 @@ export class RequestQueue {
 	#wait(request: QueuedRequest, begin: () => void): void {
 		const { slots, waiting, late } = this.limits;
 		const most = this.#held.size < slots ? BURST * waiting : waiting;
-		if (this.#waiting.count(request.source) >= most) {
-			this.refused.waiting++;
-			throw tooMany("rate_limited", `${waiting} requests from here are already waiting (requests_waiting_per_source)`);
-		}
+		const ofSource = this.#waiting.count(request.source);
+		if (ofSource >= most) throw this.#refusal();
 		if (this.#late.size >= late) {
 			this.refused.late++;
 			throw tooMany("overloaded", `${late} requests are already waiting for the disk (requests_waiting_for_commits)`);
 		}
 		request.begin = begin;
 		this.#waiting.add(request, request.source);
+		if (ofSource >= waiting) this.#bursts.add(request.source);
 		this.#checking ??= setTimeout(() => this.#check(), CHECK_MS).unref();
+	}
+
+	#refusal(): AppError {
+		this.refused.waiting++;
+		const what = `${this.limits.waiting} requests from here are already waiting (requests_waiting_per_source)`;
+		return tooMany("rate_limited", what);
+	}
+
+	/** Refuses what one source has waiting beyond its limit, the latest first, except for requests that have begun before. */
+	#refuseSurplus(): void {
+		for (const source of this.#bursts) {
+			const surplus = Math.max(0, this.#waiting.count(source) - this.limits.waiting);
+			const fresh = [...this.#waiting].filter((request) => request.source === source && request.refuse !== undefined);
+			for (const request of fresh.reverse().slice(0, surplus)) {
+				this.#waiting.remove(request, source);
+				request.begin = undefined;
+				request.refuse?.(this.#refusal());
+			}
+		}
+		this.#bursts.clear();
 	}
 
 	/** Removes a request from its slot or its queue. */
@@ -109,6 +137,7 @@ export class RequestQueue {
 
 	#take(request: QueuedRequest, begin: () => void, now: number): void {
 		request.begin = undefined;
+		request.refuse = undefined;
 		request.since = now;
 		this.#held.add(request);
 		begin();
@@ -123,10 +152,12 @@ export class RequestQueue {
 		this.#serving = undefined;
 		for (;;) {
 			const now = performance.now();
-			if (this.#held.size >= this.limits.slots || this.#waiting.size === 0 || !this.#hasTime(now)) return;
+			if (this.#held.size >= this.limits.slots) break;
+			if (this.#waiting.size === 0 || !this.#hasTime(now)) return;
 			const request = this.#waiting.take();
 			if (request?.begin !== undefined) this.#take(request, request.begin, now);
 		}
+		this.#refuseSurplus();
 	}
 
 	/** Reclaims slots held too long. No request runs while a timer does: those requests wait for something. */
@@ -146,6 +177,8 @@ export class QueuedRequest implements Slot {
 	readonly source: string;
 	/** Set while it waits. */
 	begin: (() => void) | undefined;
+	/** Set until it begins. */
+	refuse: ((error: AppError) => void) | undefined;
 	/** Time at which it took its slot. */
 	since = 0;
 	readonly #queue: RequestQueue;
