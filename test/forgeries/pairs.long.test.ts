@@ -4,6 +4,7 @@ import { skipWithoutRedis } from "../peers/redis.ts";
 import { WITH_AN_AIM } from "./aims.ts";
 import { expectNoticed } from "./expected.ts";
 import { OF_LOG, OF_TIP, WITHIN_LOG } from "./log.ts";
+import { OVER_NEWER_CONTENT, WITH_ONE_TABLE_KEPT } from "./rollbacks.ts";
 import { moved, swapped } from "./rows.ts";
 import type { Forgery } from "./trial.ts";
 import { createForgedWorld, type ForgedWorld } from "./world.ts";
@@ -77,3 +78,7 @@ for (const [what, [some = [], others = []]] of Object.entries(PAIRS))
 			some.flatMap((one) => others.map((other) => together([one, other]))),
 		),
 	);
+
+test("rights, log and tip put back, whole or without one table, are noticed over newer content", options, () =>
+	expectNoticed(world, [...OVER_NEWER_CONTENT, ...WITH_ONE_TABLE_KEPT]),
+);

@@ -17,6 +17,8 @@ export interface RowKind {
 	 * answer, too. `unread` ones are compared by the look alone.
 	 */
 	altered: "absent" | "refused" | "unread";
+	/** Column with the UUIDv7 of a content row. The tip keeps the newest one, so a row that is newer than an old tip shows. */
+	dated?: string;
 	/** Columns that name it in the audit log, when they are not its key. */
 	named_by?: readonly string[];
 	/** Reason why no event names it; every change of other rows is named in the event that made it. */
@@ -211,6 +213,7 @@ export const ROW_KINDS = {
 		free: { value: SEALED, created_by: SHOWN, created_at: SHOWN, comment: SHOWN },
 		sum: "content",
 		altered: "refused",
+		dated: "id",
 		unnamed: VALUES,
 	},
 	deleted_secret: {
@@ -244,6 +247,7 @@ export const ROW_KINDS = {
 		},
 		sum: "content",
 		altered: "unread",
+		dated: "id",
 		unnamed: VALUES,
 	},
 } as const satisfies Record<string, RowKind>;

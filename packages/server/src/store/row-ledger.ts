@@ -1,6 +1,6 @@
 import type { ChainEnd } from "../audit/chain.ts";
 import { type RowMacs, type RowValue, valuesIn } from "../crypto/row-macs.ts";
-import { coveredColumns, ROW_KINDS, type RowSum, type RowTable } from "./row-kinds.ts";
+import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "./row-kinds.ts";
 import { fingerprintOf, NAMED_TABLES, naming, writeNamed } from "./row-names.ts";
 
 /** Sums of the terms of all rows with a MAC of one key, modulo 2^256. */
@@ -14,6 +14,13 @@ export interface RowState {
 	/** Name of the key that new MACs are made with. */
 	readonly active: string;
 	readonly sums: KeySums;
+	/** The newest id that a dated row ever had; undefined in a tip from before tips kept it. */
+	readonly newest: string | undefined;
+}
+
+/** State before the first row. */
+export function noRows(active: string): RowState {
+	return { active, sums: new Map(), newest: "" };
 }
 
 /** Sums of no rows. */
@@ -43,6 +50,7 @@ export interface RowLedger {
 export function createRowLedger(macs: () => RowMacs, start: RowState, onChange: OnChange): RowLedger {
 	let state = start;
 	const tell = telling(onChange);
+	const date = dating();
 	const count = (table: RowTable, key: string, term: bigint) => {
 		state = { ...state, sums: addTerm(state.sums, key, ROW_KINDS[table].sum, term) };
 	};
@@ -54,6 +62,8 @@ export function createRowLedger(macs: () => RowMacs, start: RowState, onChange: 
 	const enter = (table: RowTable, text: string) => {
 		const key = keyIn(table, text);
 		if (key !== undefined) state = { ...state, active: key };
+		const id = date(table, text);
+		if (id !== undefined && state.newest !== undefined && id > state.newest) state = { ...state, newest: id };
 		const mac = sign(table, text);
 		tell(table, text, mac);
 		return mac;
@@ -91,6 +101,19 @@ function telling(onChange: OnChange) {
 	};
 }
 
+/** Makes the function that finds the id of a dated row; undefined for any other row. */
+function dating() {
+	const places = new Map<RowTable, number>();
+	for (const table of Object.keys(ROW_KINDS) as RowTable[]) {
+		const { dated }: RowKind = ROW_KINDS[table];
+		if (dated !== undefined) places.set(table, coveredColumns(table).indexOf(dated));
+	}
+	return (table: RowTable, text: string): string | undefined => {
+		const place = places.get(table);
+		return place === undefined ? undefined : String(valuesIn(text)[place]);
+	};
+}
+
 /** Adds a term to the sums of a key. */
 export function addTerm(sums: KeySums, key: string, sum: RowSum, term: bigint): KeySums {
 	const before = sums.get(key) ?? NO_SUMS;
@@ -118,6 +141,7 @@ interface TipText extends SumTexts {
 	seq: number;
 	hash: string;
 	former?: Record<string, SumTexts>;
+	newest?: string;
 }
 
 /** Seals a tip with the active key for rows. */
@@ -129,9 +153,9 @@ export function sealTip(tip: Tip, macs: RowMacs): Buffer {
 export function openTipBox(box: Buffer, macs: RowMacs): Tip | undefined {
 	const opened = macs.open(box);
 	if (opened === undefined) return undefined;
-	const { seq, hash, former = {}, ...own } = JSON.parse(opened.text) as TipText;
+	const { seq, hash, newest, former = {}, ...own } = JSON.parse(opened.text) as TipText;
 	const sums = Object.entries({ ...former, [opened.key]: own }).map(([key, texts]) => [key, sumsIn(texts)] as const);
-	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums) } };
+	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums), newest } };
 }
 
 /** Compares the sums of every key, also of one that is in the keyring no more: what its rows left behind is not zero when one was put back or taken away. */
@@ -141,9 +165,10 @@ export function isSameSum(one: KeySums, other: KeySums, sum: RowSum): boolean {
 	);
 }
 
-function textOf({ seq, hash, rows: { active, sums } }: Tip): string {
+function textOf({ seq, hash, rows: { active, sums, newest } }: Tip): string {
 	const former = [...sums].filter(([key, { access, content }]) => key !== active && (access !== 0n || content !== 0n));
 	const text: TipText = { seq, hash: hash.toString("hex"), ...textsOf(sums.get(active)) };
+	if (newest !== undefined) text.newest = newest;
 	if (former.length > 0) text.former = Object.fromEntries(former.map(([key, own]) => [key, textsOf(own)]));
 	return JSON.stringify(text);
 }

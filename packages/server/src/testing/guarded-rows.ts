@@ -94,3 +94,17 @@ export const isRow = (db: Database, table: RowTable, number: number) =>
 	kindOf(table)
 		.key.map((column) => `${column} = ${sampleOf(db, table, column, number)}`)
 		.join(" AND ");
+
+/** Removes every entry of an index, with its text as it was: writable_schema allows that to any program. */
+export function emptyIndex(db: Database, name: string): void {
+	db.unsafeMode();
+	const sql = db.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").pluck().get(name) as string;
+	const setText = (text: string) => {
+		db.pragma("writable_schema = ON");
+		db.prepare("UPDATE sqlite_schema SET sql = ? WHERE name = ?").run(text, name);
+		db.pragma("writable_schema = RESET");
+	};
+	setText(/ WHERE /.test(sql) ? sql.replace(/ WHERE .*$/s, " WHERE 0") : `${sql} WHERE 0`);
+	db.exec(`REINDEX ${name}`);
+	setText(sql);
+}

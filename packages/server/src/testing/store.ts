@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRowMacs } from "../crypto/row-macs.ts";
 import type { FatalError } from "../errors.ts";
+import { noRows } from "../store/row-ledger.ts";
 import { openWriter } from "../store/sqlite/open.ts";
 import { guardReads, guardWrites } from "../store/sqlite/row-guard.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
@@ -73,7 +74,7 @@ export function writeAsStore(db: Parameters<typeof guardWrites>[0]): void {
 	guardWrites(
 		db,
 		() => macs,
-		{ active: ROW_KEY.id.toString("hex"), sums: new Map() },
+		noRows(ROW_KEY.id.toString("hex")),
 		() => {},
 	);
 }

@@ -1,6 +1,6 @@
 import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
-import { createRowLedger, openTipBox, type RowLedger, type RowState, sealTip } from "../row-ledger.ts";
+import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sealTip } from "../row-ledger.ts";
 import type { Connection, Sql } from "./connection.ts";
 import type { Change, Macs } from "./database.ts";
 import { FACTS, factsOf } from "./event-facts.ts";
@@ -83,7 +83,7 @@ async function begin(sql: Sql, trust: Trust): Promise<Running> {
 
 /** Reads the state of the rows from the newest tip; undefined when the log does not end as the tip says. */
 function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefined): RowState | undefined {
-	if (sealed === undefined && seq === 0) return { active: trust.macs().active, sums: new Map() };
+	if (sealed === undefined && seq === 0) return noRows(trust.macs().active);
 	const tip = sealed && openTipBox(sealed, trust.macs());
 	if (tip?.seq === seq && tip.hash.equals(hash)) return tip.rows;
 	trust.lose([tip === undefined ? "the tip" : "the end of the audit log"]);

@@ -6,10 +6,11 @@ import { CHANGES_LOCK } from "./locks.ts";
 import { ACCESS } from "./migrations/0001-access.ts";
 import { CONTENT } from "./migrations/0002-content.ts";
 import { LOG } from "./migrations/0003-log.ts";
+import { VERSIONS_BY_AGE } from "./migrations/0004-versions-by-age.ts";
 import { schemaObjects } from "./schema-objects.ts";
 
 /** The schema's history. Never edit a migration after a release; add a new one at the end. */
-const MIGRATIONS: readonly { name: string; sql: string }[] = [ACCESS, CONTENT, LOG];
+const MIGRATIONS: readonly { name: string; sql: string }[] = [ACCESS, CONTENT, LOG, VERSIONS_BY_AGE];
 
 /** Makes the list of the migrations that were applied, unless it is there. */
 const LIST =

@@ -1,7 +1,7 @@
 import { type ChainEnd, GENESIS } from "../../audit/chain.ts";
 import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
-import { coveredColumns, ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
+import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
 import { addTerm, isSameSum, type KeySums, openTipBox } from "../row-ledger.ts";
 import type { Sql } from "./connection.ts";
 import { everyRow } from "./cursor.ts";
@@ -32,7 +32,22 @@ export async function findMisfits(sql: Sql, macs: RowMacs, which: readonly RowSu
 		"SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1",
 	);
 	const log = end.seq === tip.seq && end.hash.equals(tip.hash) ? [] : ["the end of the audit log"];
-	return { access: [...log, ...found("access")], content: found("content") };
+	const newer = await newerTables(sql, macs, tip.rows.newest);
+	const old = newer.map((table) => `rows of ${table} newer than the tip`);
+	return { access: [...log, ...old, ...found("access")], content: found("content") };
+}
+
+/** Finds the tables with a row that fits its MAC and is newer than the tip: everything else was put back as it once was. */
+async function newerTables(sql: Sql, macs: RowMacs, newest = ""): Promise<RowTable[]> {
+	const newer: RowTable[] = [];
+	for (const table of TABLES) {
+		const { dated }: RowKind = ROW_KINDS[table];
+		if (dated === undefined) continue;
+		const query = `SELECT ${coveredColumns(table).join(", ")}, mac FROM ${table} WHERE ${dated} > $1`;
+		const rows = await sql.rows<Record<string, unknown>>(query, [newest]);
+		if (rows.some(({ mac, ...row }) => macs.signed(mac, textOf(table, row)) !== undefined)) newer.push(table);
+	}
+	return newer;
 }
 
 /** Sums up the rows, each under the key that made its MAC; names the tables with rows whose MAC is wrong. */

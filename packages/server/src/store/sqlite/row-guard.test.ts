@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Database } from "better-sqlite3";
-import { insertOf, isRow, kindOf, openGuarded, sampleOf, TABLES, transact } from "../../testing/guarded-rows.ts";
+import {
+	emptyIndex,
+	insertOf,
+	isRow,
+	kindOf,
+	openGuarded,
+	sampleOf,
+	TABLES,
+	transact,
+} from "../../testing/guarded-rows.ts";
 import { coveredColumns, type RowTable } from "../row-kinds.ts";
 
 /** Returns the answer to a read of an altered row. */
@@ -88,20 +96,6 @@ test("a schema that another program wrote anew, and left as it was, is no altera
 	write(insertOf(writer, "session", 7));
 	assert.deepEqual(said(), []);
 });
-
-/** Removes every entry of an index, with its text as it was: writable_schema allows that to any program. */
-function emptyIndex(db: Database, name: string): void {
-	db.unsafeMode();
-	const sql = db.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").pluck().get(name) as string;
-	const setText = (text: string) => {
-		db.pragma("writable_schema = ON");
-		db.prepare("UPDATE sqlite_schema SET sql = ? WHERE name = ?").run(text, name);
-		db.pragma("writable_schema = RESET");
-	};
-	setText(/ WHERE /.test(sql) ? sql.replace(/ WHERE .*$/s, " WHERE 0") : `${sql} WHERE 0`);
-	db.exec(`REINDEX ${name}`);
-	setText(sql);
-}
 
 test("an index that lacks rows of its table is noticed", async (t) => {
 	const { attacker, said } = await openGuarded(t);

@@ -117,30 +117,59 @@ export interface Sum {
 	unfit: Set<RowTable>;
 	/** Tables with an index that does not have the table's rows: what is looked up there may be hidden. */
 	misindexed: Set<RowTable>;
+	/** Tables with a dated row that is newer than the tip. */
+	newer: Set<RowTable>;
 }
 
-/** Sums up the rows of a database, each under the key that made its MAC, and compares their indexes with them. */
-export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): Sum {
+/**
+ * Sums up the rows of a database, each under the key that made its MAC, and compares their indexes with them.
+ * @param newest the newest id that the tip knows; a table that is not summed up is asked for newer ones by its index
+ */
+export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[], newest: string | undefined): Sum {
 	const sums = new Map<string, Record<RowSum, bigint>>();
 	const unfit = new Set<RowTable>();
 	const misindexed = new Set<RowTable>();
+	const newer = new Set<RowTable>();
 	for (const table of TABLES) {
-		const { sum } = kindOf(table);
-		if (!which.includes(sum)) continue;
-		const rows = db.prepare(`SELECT mac, ${rowText(table)} FROM main.${table}`).raw();
-		for (const [mac, text] of rows.iterate() as IterableIterator<[mac: RowValue, text: string]>) {
+		const { sum, dated } = kindOf(table);
+		if (!which.includes(sum)) {
+			if (hasNewer(db, macs, table, newest)) newer.add(table);
+			continue;
+		}
+		const rows = db.prepare(`SELECT mac, ${rowText(table)}, ${dated ?? "NULL"} FROM main.${table}`).raw();
+		for (const [mac, text, id] of rows.iterate() as IterableIterator<[RowValue, string, string | null]>) {
 			const found = macs.signed(mac, text);
 			if (found === undefined) {
 				unfit.add(table);
 				continue;
 			}
+			if (id !== null && newest !== undefined && id > newest) newer.add(table);
 			const own = sums.get(found.key) ?? { ...NO_SUMS };
 			own[sum] = BigInt.asUintN(256, own[sum] + found.term);
 			sums.set(found.key, own);
 		}
 		if (!isIndexed(db, table)) misindexed.add(table);
 	}
-	return { sums, unfit, misindexed };
+	return { sums, unfit, misindexed, newer };
+}
+
+/** Tells whether a table has a row with a MAC that fits and an id beyond the newest one. The index finds it: usually there is none. */
+function hasNewer(db: Database, macs: RowMacs, table: RowTable, newest: string | undefined): boolean {
+	const { dated } = kindOf(table);
+	if (dated === undefined || newest === undefined) return false;
+	const rows = db.prepare(`SELECT mac, ${rowText(table)} FROM main.${table} WHERE ${dated} > ?`).raw();
+	for (const [mac, text] of rows.iterate(newest) as IterableIterator<[RowValue, string]>)
+		if (macs.signed(mac, text) !== undefined) return true;
+	return false;
+}
+
+/** Finds the newest id of all dated rows. */
+export function newestId(db: Database): string {
+	const ids = TABLES.flatMap((table) => {
+		const { dated } = kindOf(table);
+		return dated === undefined ? [] : [db.prepare(`SELECT max(${dated}) FROM main.${table}`).pluck().get()];
+	});
+	return ids.reduce<string>((newest, id) => (typeof id === "string" && id > newest ? id : newest), "");
 }
 
 /** Tells whether the indexes of a table have its rows. A version that its index hides is refused when its pointer is read, so all values need not be read here. */

@@ -3,8 +3,8 @@ import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/cha
 import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
-import { isSameSum, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
-import { guardWrites, sumUp } from "./row-guard.ts";
+import { isSameSum, noRows, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
+import { guardWrites, newestId, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 
 /** Opens the chain at the newest event. */
@@ -32,7 +32,7 @@ export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[
 	return db.transaction(() => {
 		const tip = readTip(db, macs);
 		if (tip === undefined) return { access: ["the tip"], content: [] };
-		const { sums, unfit, misindexed } = sumUp(db, macs, which);
+		const { sums, unfit, misindexed, newer } = sumUp(db, macs, which, tip.rows.newest);
 		const rows = (sum: RowSum) => {
 			const named = (tables: Set<RowTable>, what: string) =>
 				[...tables].filter((table) => ROW_KINDS[table].sum === sum).map((table) => `${what} of ${table}`);
@@ -43,7 +43,9 @@ export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[
 			];
 		};
 		const log = isEndOfLog(db, tip) ? [] : ["the end of the audit log"];
-		return { access: [...log, ...rows("access")], content: rows("content") };
+		// Content that is newer than the tip: everything else was put back as it once was.
+		const old = [...newer].map((table) => `rows of ${table} newer than the tip`);
+		return { access: [...log, ...old, ...rows("access")], content: rows("content") };
 	})();
 }
 
@@ -88,7 +90,7 @@ export function keepTip(
 	db: Database,
 	chain: Chain,
 	macs: () => RowMacs,
-	start: RowState = { active: macs().active, sums: new Map() },
+	start: RowState = noRows(macs().active),
 	onAltered: (altered: string[]) => void = () => undefined,
 ): TipKeeper {
 	const ledger = guardWrites(db, macs, start, chain.note);
@@ -135,21 +137,19 @@ export function openTip(
 	onAltered: (altered: string[]) => void,
 ): { keeper: TipKeeper; altered: string[] } {
 	if (isNew(db)) return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
-	const { access } = findMisfits(db, macs(), ["access"]);
-	if (access.length > 0) return { keeper: keepLog(chain), altered: access };
+	const rows = readTip(db, macs())?.rows;
+	// A tip from before tips kept the newest id: both sums show once what its age would.
+	const { access, content } = findMisfits(db, macs(), rows?.newest === undefined ? ["access", "content"] : ["access"]);
+	if (access.length + content.length > 0) return { keeper: keepLog(chain), altered: [...access, ...content] };
 	// The key that is active sealed it: both change in one transaction.
-	if (readTip(db, macs())?.rows.active !== macs().active) return { keeper: keepLog(chain), altered: ["the tip"] };
-	return { keeper: continueTip(db, chain, macs, onAltered), altered: [] };
+	if (rows?.active !== macs().active) return { keeper: keepLog(chain), altered: ["the tip"] };
+	const start = { ...rows, newest: rows.newest ?? newestId(db) };
+	return { keeper: keepTip(db, chain, macs, start, onAltered), altered: [] };
 }
 
 /** Goes on from the tip of a database that was found sound. */
-export function continueTip(
-	db: Database,
-	chain: Chain,
-	macs: () => RowMacs,
-	onAltered?: (altered: string[]) => void,
-): TipKeeper {
-	return keepTip(db, chain, macs, readTip(db, macs())?.rows, onAltered);
+export function continueTip(db: Database, chain: Chain, macs: () => RowMacs): TipKeeper {
+	return keepTip(db, chain, macs, readTip(db, macs())?.rows);
 }
 
 /** Tells whether nothing was ever stored: no key, no event, no tip. */
