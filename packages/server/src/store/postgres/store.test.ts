@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { countEvents, isChainIntact } from "../../testing/events.ts";
-import { aFactor, anAccount, anEvent, aSession, recoveryCodes } from "../../testing/rows.ts";
+import { aFactor, aLease, anAccount, anEvent, aSession, aVersion, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { aside, openPostgresTestStore } from "./testing.ts";
 
@@ -85,6 +85,24 @@ test("the next change notices that the log was cut, and rows that it writes gran
 	await store.altered;
 	assert.equal(await store.accounts.byId(late.id), undefined);
 });
+
+test(
+	"rights, log and tip that were put back over a newer lease or version are noticed at the start",
+	options,
+	async (t) => {
+		const { store, realm, aside, reopen } = await setUp(t);
+		const [before] = await aside("SELECT max(seq) AS seq, (SELECT max(id) FROM svc.tip) AS tip FROM svc.audit_event");
+		await store.leases.begin(aLease(realm.id), null, anEvent());
+		await store.secrets.set(aVersion(realm.id, "KEY"), anEvent());
+		await store.close();
+		await aside(
+			`ALTER TABLE svc.audit_event DISABLE TRIGGER ALL; DELETE FROM svc.audit_event WHERE seq > ${before?.seq}; DELETE FROM svc.tip WHERE id > ${before?.tip}; ALTER TABLE svc.audit_event ENABLE TRIGGER ALL`,
+		);
+		const again = await reopen();
+		const newer = ["rows of secret_version newer than the tip", "rows of lease newer than the tip"];
+		assert.deepEqual(await again.health.alterations(), newer);
+	},
+);
 
 test("an event that another program lets nobody find is altered", options, async (t) => {
 	const { store, aside } = await setUp(t);
@@ -239,7 +257,7 @@ test("an altered schema is not migrated", options, async (t) => {
 	const tables =
 		"tip, audit_event, audit_checkpoint, audit_part_in_set, audit_key_set, audit_key_in_part, audit_key_part, audit_key";
 	await aside(
-		`SET search_path = svc; DROP TABLE ${tables}; DROP FUNCTION keep_log; DELETE FROM migration WHERE name = '0003-log'`,
+		`SET search_path = svc; DROP TABLE ${tables}; DROP FUNCTION keep_log; DROP INDEX secret_version_by_age; DELETE FROM migration WHERE name >= '0003-log'`,
 	);
 	await aside("CREATE VIEW svc.spy AS SELECT 1 AS one");
 	await assert.rejects(reopen(), /altered by another program \(.*relation spy.*\), so nothing was migrated/);
