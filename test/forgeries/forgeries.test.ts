@@ -6,7 +6,7 @@ import { WITH_AN_AIM } from "./aims.ts";
 import { expectNoticed } from "./expected.ts";
 import { OF_FILES } from "./files.ts";
 import { OF_LOG, OF_TIP, WITHIN_LOG } from "./log.ts";
-import { OVER_NEWER_CONTENT } from "./rollbacks.ts";
+import { OF_CONTENT, OVER_NEWER_CONTENT } from "./rollbacks.ts";
 import { ofRows, withEffect } from "./rows.ts";
 import { OF_SCHEMA } from "./schema.ts";
 import { type Forgery, tryForgery } from "./trial.ts";
@@ -34,6 +34,7 @@ const FORGERIES: Readonly<Record<string, readonly Forgery[]>> = {
 	"the schema": OF_SCHEMA,
 	"the files": OF_FILES,
 	"rights, log and tip put back over newer content": OVER_NEWER_CONTENT,
+	"content put back in parts": OF_CONTENT,
 };
 
 for (const [what, forgeries] of Object.entries(FORGERIES)) {

@@ -27,3 +27,18 @@ export const OVER_NEWER_CONTENT: readonly Forgery[] = [
 export const WITH_ONE_TABLE_KEPT: readonly Forgery[] = ACCESS.map((kept) =>
 	putBack(`rights but ${kept}, log and tip`, [...ACCESS.filter((table) => table !== kept), ...LOG, "tip"]),
 );
+
+const SECRET = (schema: string) => `SELECT id FROM ${schema}.secret WHERE key = 'SECOND'`;
+
+/** One part of the content as it once was, with MACs that were valid then. */
+export const OF_CONTENT: readonly Forgery[] = [
+	{
+		name: "rollback: a secret and its versions",
+		apply: (database) =>
+			database.exec(`DELETE FROM main.secret_version WHERE secret_id IN (${SECRET("main")});
+				DELETE FROM main.secret WHERE key = 'SECOND';
+				INSERT INTO main.secret SELECT * FROM ${KEPT}.secret WHERE key = 'SECOND';
+				INSERT INTO main.secret_version SELECT * FROM ${KEPT}.secret_version WHERE secret_id IN (${SECRET(KEPT)})`),
+	},
+	{ name: "rollback: what the server notes of itself", apply: (database) => replace(database, ["meta"]) },
+];

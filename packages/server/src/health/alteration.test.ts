@@ -50,13 +50,14 @@ async function watched(t: TestContext) {
 
 test("a row of content that another program wrote makes the server unhealthy and is recorded once; all else goes on", async (t) => {
 	const { store, aside, watch, told, start } = await watched(t);
-	aside.exec("INSERT INTO meta (name, value) VALUES ('restore_epoch', '7')");
+	aside.pragma("foreign_keys = OFF");
+	aside.exec("INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES ('', 'dev', 'KEY', 1, '')");
 	await watch.look();
 	assert.equal(watch.isSound(), true, "it reads no rows");
 	await watch.compareRows();
 	await watch.compareRows();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, false]);
-	const altered = "rows of meta";
+	const altered = "rows of secret";
 	assert.deepEqual(await eventsAfter(store, start), [["rows.altered", { altered }]]);
 	assert.deepEqual(told(), [["rows.altered", altered]]);
 });
@@ -84,4 +85,15 @@ test("a change that finds another program's trigger says so immediately, even wh
 	await watch.look();
 	assert.equal(watch.isAltered(), true);
 	assert.deepEqual(told(), [["database.altered", "trigger promote"]]);
+});
+
+test("a note of the server about itself that was put back means that nothing is believed", async (t) => {
+	const { store, aside, watch, told } = await watched(t);
+	const save = (lease_ms: number) => store.leases.saveClock({ lease_ms, uptime_ms: 1, boot_id: "boot" });
+	await save(1);
+	aside.exec("CREATE TEMP TABLE kept AS SELECT * FROM main.meta WHERE name = 'lease_clock'");
+	await save(2);
+	aside.exec("DELETE FROM main.meta WHERE name = 'lease_clock'; INSERT INTO main.meta SELECT * FROM temp.kept");
+	await watch.compareRows();
+	assert.deepEqual([watch.isAltered(), told()], [true, [["database.altered", "the sum of access rows"]]]);
 });

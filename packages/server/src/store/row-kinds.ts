@@ -198,7 +198,7 @@ export const ROW_KINDS = {
 		sum: "access",
 		altered: "unread",
 	},
-	meta: { key: ["name"], covered: ["value"], free: {}, sum: "content", altered: "absent", unnamed: VALUES },
+	meta: { key: ["name"], covered: ["value"], free: {}, sum: "access", altered: "absent", unnamed: VALUES },
 	secret: {
 		key: ["id"],
 		covered: ["realm_id", "environment", "key", "version", "deleted_at"],

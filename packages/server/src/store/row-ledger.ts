@@ -158,11 +158,16 @@ export function openTipBox(box: Buffer, macs: RowMacs): Tip | undefined {
 	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums), newest } };
 }
 
-/** Compares the sums of every key, also of one that is in the keyring no more: what its rows left behind is not zero when one was put back or taken away. */
-export function isSameSum(one: KeySums, other: KeySums, sum: RowSum): boolean {
-	return [...one.keys(), ...other.keys()].every(
-		(key) => (one.get(key) ?? NO_SUMS)[sum] === (other.get(key) ?? NO_SUMS)[sum],
-	);
+/**
+ * Finds the sums that are not those of the tip. It compares the sums of every key, also of one that is in the keyring no more: what its rows left behind
+ * is not zero when one was put back or taken away. A tip without a newest id counted some tables in the other sum, so both are compared as one.
+ */
+export function differingSums(found: KeySums, { sums, newest }: RowState): Record<RowSum, boolean> {
+	const differs = (part: (sums: RowSums) => bigint) =>
+		[...found.keys(), ...sums.keys()].some((key) => part(found.get(key) ?? NO_SUMS) !== part(sums.get(key) ?? NO_SUMS));
+	if (newest === undefined)
+		return { access: differs(({ access, content }) => BigInt.asUintN(256, access + content)), content: false };
+	return { access: differs(({ access }) => access), content: differs(({ content }) => content) };
 }
 
 function textOf({ seq, hash, rows: { active, sums, newest } }: Tip): string {

@@ -2,7 +2,7 @@ import { type ChainEnd, GENESIS } from "../../audit/chain.ts";
 import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
-import { addTerm, isSameSum, type KeySums, openTipBox } from "../row-ledger.ts";
+import { addTerm, differingSums, type KeySums, openTipBox } from "../row-ledger.ts";
 import type { Sql } from "./connection.ts";
 import { everyRow } from "./cursor.ts";
 import { textOf } from "./rows.ts";
@@ -24,8 +24,9 @@ export async function findMisfits(sql: Sql, macs: RowMacs, which: readonly RowSu
 	const tip = newest && openTipBox(newest.sealed, macs);
 	if (tip === undefined) return { access: ["the tip"], content: [] };
 	const { sums, unfit } = await sumUp(sql, macs, which);
+	const differs = differingSums(sums, tip.rows);
 	const found = (sum: RowSum) => [
-		...(which.includes(sum) && !isSameSum(sums, tip.rows.sums, sum) ? [`the sum of ${sum} rows`] : []),
+		...(which.includes(sum) && differs[sum] ? [`the sum of ${sum} rows`] : []),
 		...[...unfit].filter((table) => ROW_KINDS[table].sum === sum).map((table) => `rows of ${table}`),
 	];
 	const [end = { seq: 0, hash: GENESIS }] = await sql.rows<ChainEnd>(

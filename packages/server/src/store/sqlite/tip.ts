@@ -3,7 +3,7 @@ import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/cha
 import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
-import { isSameSum, noRows, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
+import { differingSums, noRows, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
 import { guardWrites, newestId, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 
@@ -19,6 +19,8 @@ export function openChain(db: Database): Chain {
 	});
 }
 
+const BOTH: readonly RowSum[] = ["access", "content"];
+
 function readTip(db: Database, macs: RowMacs): Tip | undefined {
 	const box = db.prepare("SELECT sealed FROM main.tip").pluck().get() as Buffer | undefined;
 	return box && openTipBox(box, macs);
@@ -33,11 +35,12 @@ export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[
 		const tip = readTip(db, macs);
 		if (tip === undefined) return { access: ["the tip"], content: [] };
 		const { sums, unfit, misindexed, newer } = sumUp(db, macs, which, tip.rows.newest);
+		const differs = differingSums(sums, tip.rows);
 		const rows = (sum: RowSum) => {
 			const named = (tables: Set<RowTable>, what: string) =>
 				[...tables].filter((table) => ROW_KINDS[table].sum === sum).map((table) => `${what} of ${table}`);
 			return [
-				...(which.includes(sum) && !isSameSum(sums, tip.rows.sums, sum) ? [`the sum of ${sum} rows`] : []),
+				...(which.includes(sum) && differs[sum] ? [`the sum of ${sum} rows`] : []),
 				...named(unfit, "rows"),
 				...named(misindexed, "an index"),
 			];
@@ -139,12 +142,17 @@ export function openTip(
 	if (isNew(db)) return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
 	const rows = readTip(db, macs())?.rows;
 	// A tip from before tips kept the newest id: both sums show once what its age would.
-	const { access, content } = findMisfits(db, macs(), rows?.newest === undefined ? ["access", "content"] : ["access"]);
+	const { access, content } = findMisfits(db, macs(), rows?.newest === undefined ? BOTH : ["access"]);
 	if (access.length + content.length > 0) return { keeper: keepLog(chain), altered: [...access, ...content] };
 	// The key that is active sealed it: both change in one transaction.
 	if (rows?.active !== macs().active) return { keeper: keepLog(chain), altered: ["the tip"] };
-	const start = { ...rows, newest: rows.newest ?? newestId(db) };
+	const start = rows.newest === undefined ? { ...rows, ...currentRows(db, macs()) } : rows;
 	return { keeper: keepTip(db, chain, macs, start, onAltered), altered: [] };
+}
+
+/** Reads what a tip from before tips kept the newest id does not say. */
+function currentRows(db: Database, macs: RowMacs): Pick<RowState, "sums" | "newest"> {
+	return { sums: sumUp(db, macs, BOTH, undefined).sums, newest: newestId(db) };
 }
 
 /** Goes on from the tip of a database that was found sound. */
