@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { openWriter } from "../store/sqlite/open.ts";
 import { countEvents, eventsAfter } from "../testing/events.ts";
 import type { Lease } from "./model.ts";
 import { type RevokeNeeds, revokeCredential } from "./revoke.ts";
@@ -188,6 +190,39 @@ test("failures do not count as looks: after a failure the checks begin again", a
 	}
 	await revokeCredential(needs, lease.id);
 	assert.equal(await stateOf(lease), "aborted");
+});
+
+for (const attempts of ["5", "9223372036854775807"]) {
+	test(`${attempts} checks that another program wrote settle no lease before a create can land no more`, async (t) => {
+		const { add, needs, at, file, read, system, stateOf } = await setUp(t);
+		const time = START.toString(16).padStart(12, "0");
+		const lease = await add("uncertain", { id: `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000001` });
+		at("a").mood = "unsure";
+		await revokeCredential(needs, lease.id);
+		const aside = openWriter(file);
+		t.after(() => void aside.close());
+		do {
+			aside.exec(`UPDATE lease SET attempts = ${attempts}`);
+			await nextTurn();
+			const { due_at } = await read(lease);
+			system.advance((due_at ?? 0) - system.now().getTime());
+			await revokeCredential(needs, lease.id);
+		} while ((await stateOf(lease)) === "uncertain" && system.now().getTime() < START + 2_000_000);
+		assert.equal(await stateOf(lease), "aborted");
+		assert.ok(system.now().getTime() >= START + 1_200_000);
+	});
+}
+
+test("a number of attempts that another program wrote keeps no failure from being noted", async (t) => {
+	const { add, needs, at, file, read } = await setUp(t);
+	const lease = await add("revoking");
+	at("a").mood = "away";
+	const aside = openWriter(file);
+	aside.exec("UPDATE lease SET attempts = 9223372036854775807");
+	aside.close();
+	await nextTurn();
+	await revokeCredential(needs, lease.id);
+	assert.equal((await read(lease)).last_error, "connection refused");
 });
 
 /** Steps of taking a credential back at which a server may end. */

@@ -27,6 +27,12 @@ const FIRST_PAUSE_MS = 1000;
 /** Pauses between checks for a credential that a create may still make, in milliseconds: checks at 0 s, 5 s, 30 s, 2, 10 and 20 minutes. */
 const QUARANTINE_MS: readonly number[] = [5_000, 25_000, 90_000, 480_000, 600_000];
 
+/** All of these pauses: a create that was sent longer ago does not land any more. */
+const LANDING_MS = QUARANTINE_MS.reduce((sum, pause_ms) => sum + pause_ms);
+
+/** Number from which attempts are counted no further. Another program may have written any number. */
+const MOST_ATTEMPTS = 1_000_000;
+
 /** Marks a row between two of these checks: its `attempts` then counts checks. A failure in between restarts them. */
 export const QUARANTINED = "it is absent, but a create that was sent may still land";
 
@@ -85,16 +91,27 @@ async function settle({ store, system }: RevokeNeeds, lease: Lease): Promise<voi
 }
 
 async function quarantine(needs: RevokeNeeds, lease: Lease): Promise<void> {
-	const checks = isQuarantined(lease) ? lease.attempts : 0;
-	const pause_ms = QUARANTINE_MS[checks];
-	if (pause_ms === undefined) return settle(needs, lease);
-	const due_at = needs.clock.now() + pause_ms;
+	const checks = isQuarantined(lease) ? attemptsOf(lease) : 0;
+	const now_ms = needs.clock.now();
+	// No MAC covers the number of checks; one covers the id.
+	const pause_ms = QUARANTINE_MS[checks] ?? Math.min(startOf(lease) + LANDING_MS - now_ms, LANDING_MS);
+	if (!(pause_ms > 0)) return settle(needs, lease);
+	const due_at = now_ms + pause_ms;
 	await needs.store.leases.postpone({ id: lease.id, due_at, attempts: checks + 1, last_error: QUARANTINED });
+}
+
+/** Reads when a lease began from its id, a UUIDv7, in Unix milliseconds. */
+function startOf({ id }: Pick<Lease, "id">): number {
+	return Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
+}
+
+function attemptsOf({ attempts }: Pick<Lease, "attempts">): number {
+	return Math.min(Math.max(attempts, 0), MOST_ATTEMPTS);
 }
 
 /** Schedules a retry after a random pause whose limit doubles each time, so that leases that failed together do not return together. */
 async function retry({ store, system, clock }: RevokeNeeds, lease: Lease, message: string): Promise<void> {
-	const failures = isQuarantined(lease) ? 0 : lease.attempts;
+	const failures = isQuarantined(lease) ? 0 : attemptsOf(lease);
 	const longest_ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
 	const share = system.randomBytes(4).readUInt32BE() / 2 ** 32;
 	await store.leases.postpone({

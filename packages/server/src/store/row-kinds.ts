@@ -28,6 +28,8 @@ export interface RowKind {
 const SHOWN = "shown to people, decides nothing";
 const SEALED = "a box that opens in this row alone";
 const VALUES = "it grants nobody access, and the sums of the tip show what was put back";
+const NEXT_LOOK =
+	"it says when to look again; the id says since when, and what is absent before that is looked for again";
 const COUNTED = "a count that bounds what is stored, and grants nothing";
 
 /**
@@ -239,8 +241,8 @@ export const ROW_KINDS = {
 		],
 		free: {
 			realm: SHOWN,
-			attempts: SHOWN,
-			last_error: SHOWN,
+			attempts: NEXT_LOOK,
+			last_error: NEXT_LOOK,
 			payload: SEALED,
 			created_at: SHOWN,
 			delivered_at: SHOWN,
