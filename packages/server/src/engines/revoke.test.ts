@@ -4,6 +4,8 @@ import type { Lease } from "../leases/model.ts";
 import { aLease } from "../testing/rows.ts";
 import type { ConfigSealer } from "./config/sealed-config.ts";
 import { TargetError, type TargetErrorKind } from "./kinds/connector.ts";
+import { needsOf } from "./kinds/testing.ts";
+import { thirdParty } from "./kinds/third-party/kind.ts";
 import { removeCredential, removeOrphan } from "./revoke.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
 
@@ -101,4 +103,22 @@ test("a name that no lease knows is removed where it was seen, and looked for", 
 		assert.ok(engine);
 		assert.equal((await removeOrphan({ sealer }, engine, { name: "svc_00000000", scope: "" })).outcome, outcome);
 	}
+});
+
+test("a credential of a third party's engine is not settled when what the engine reported of it is gone", async () => {
+	const descriptor = { capabilities: ["engine:dynamic_credentials", "engine:lease_hint"] };
+	const call = async () => ({ data: { valid: true } });
+	const connector = await thirdParty.connect?.({ ...needsOf({}), descriptor, call } as never);
+	const engine = { config: { id: "now", realm_id: "", fields: {} }, target: "a", connector } as unknown as ReadyEngine;
+	const runtime = { forRealm: async () => engine, kept: async () => [], withConfig: async () => engine } as never;
+	const outcomeOf = async (given: Partial<Lease>) => {
+		const openPayload = async () => ({ key: "value" });
+		const needs = { runtime, sealer: { openPayload } as unknown as ConfigSealer };
+		return (await removeCredential(needs, { ...lease, name: "svc_00000000", ...given })).outcome;
+	};
+	assert.equal(await outcomeOf({ payload: Buffer.from("sealed") }), "absent");
+	for (const reason of ["expired", "requested", "realm_deleted", "undelivered", "uncertain"] as const)
+		assert.equal(await outcomeOf({ payload: null, reason }), "rejected", reason);
+	assert.equal(await outcomeOf({ payload: null, reason: "zombie" }), "absent");
+	assert.equal(await outcomeOf({ payload: null, reason: "uncertain", state: "uncertain" }), "unproven");
 });

@@ -182,7 +182,15 @@ export function removeOrphan(
 	engine: ReadyEngine,
 	subject: Subject,
 ): Promise<Removal> {
-	return removeAt(needs, engine, { ...subject, id: "", realm_id: "", state: "revoking", fence: "", payload: null });
+	return removeAt(needs, engine, {
+		...subject,
+		id: "",
+		realm_id: "",
+		state: "revoking",
+		reason: "zombie",
+		fence: "",
+		payload: null,
+	});
 }
 
 /**
@@ -203,7 +211,7 @@ async function* waysTo(runtime: Runtime, lease: Lease): AsyncGenerator<ReadyEngi
 async function removeAt(
 	{ sealer }: Pick<RemovalNeeds, "sealer">,
 	{ connector }: ReadyEngine,
-	lease: Pick<Lease, "id" | "name" | "scope" | "realm_id" | "state" | "fence" | "payload">,
+	lease: Pick<Lease, "id" | "name" | "scope" | "realm_id" | "state" | "reason" | "fence" | "payload">,
 ): Promise<Removal> {
 	if (connector === undefined) return { outcome: "rejected", message: "the engine no longer makes credentials" };
 	const { id: lease_id, name, scope, realm_id } = lease;
@@ -214,10 +222,22 @@ async function removeAt(
 		await connector.remove({ lease_id, name, scope, realm_id, payload });
 		if (await connector.exists({ name, scope }))
 			return { outcome: "present", message: "the target reported it as removed, but it still exists" };
+		if (lacksPayload(connector, lease)) return { outcome: "rejected", message: PAYLOAD_GONE };
 		return { outcome: isSure ? "absent" : "unproven" };
 	} catch (error) {
 		return removalError(error);
 	}
+}
+
+const PAYLOAD_GONE =
+	"another program took away what the engine needs to revoke it, so its name alone was sent: check the target, then run `svc lease abandon`";
+
+/** Tells whether a credential that its engine reported has lost its payload. A lease that was closed has none, and comes back as a zombie. */
+function lacksPayload(
+	{ keepsPayload }: Connector,
+	{ state, reason, payload }: Pick<Lease, "state" | "reason" | "payload">,
+) {
+	return keepsPayload === true && payload === null && state === "revoking" && reason !== "zombie";
 }
 
 /** Turns an exception on the way to a target into the outcome of a removal. */

@@ -243,7 +243,7 @@ export const ROW_KINDS = {
 			realm: SHOWN,
 			attempts: NEXT_LOOK,
 			last_error: NEXT_LOOK,
-			payload: SEALED,
+			payload: `${SEALED}; a credential whose engine needs it is not settled without`,
 			created_at: SHOWN,
 			delivered_at: SHOWN,
 		},

@@ -125,6 +125,8 @@ export interface Remains extends Subject {
 export interface Connector {
 	/** Scopes of its credentials, each with names of its own; none where the core cannot know names. */
 	readonly scopes: readonly string[];
+	/** Set if every credential that it reports has a payload. */
+	readonly keepsPayload?: true;
 	/** Returns when the target answers and accepts our credential. */
 	ping(): Promise<void>;
 	/** Prepares one credential without making it. @returns undefined when its name is taken: the core asks for another */

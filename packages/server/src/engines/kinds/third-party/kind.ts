@@ -19,6 +19,7 @@ function connect(needs: ConnectNeeds) {
 			nameIn: ({ name, username }) => [username, name].find((text) => typeof text === "string"),
 			isForeign: true,
 		}),
+		keepsPayload: true as const,
 		/** Takes every text among the params as a candidate for the name. */
 		async readRevoke({ params }: { params: Record<string, unknown> }) {
 			const texts = Object.values(params).filter((value) => typeof value === "string" && value !== "");
