@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { ROW_KINDS, type RowKind } from "../../packages/server/src/store/row-kinds.ts";
+import { ROWS_WITH_NUMBERS } from "./numbers.ts";
 import { type Forgery, tryForgery } from "./trial.ts";
 import type { ForgedWorld } from "./world.ts";
 
 const OTHER_PAGES = "every row, and what finds it, is as it was";
+const NEXT_NUMBER = "the next row gets another number; no answer depends on it";
 const UNREAD = "the server reads it nowhere, or makes it anew";
 
 /** Columns that no MAC covers, in which a change is noticed nevertheless. */
@@ -28,6 +30,11 @@ const UNNOTICED: Readonly<Record<string, string>> = {
 				.map(([column, reason]) => [`${table}.${column} changed`, reason]),
 		),
 	),
+	...Object.fromEntries(ROWS_WITH_NUMBERS.map((table) => [`number: the last row of ${table}`, NEXT_NUMBER])),
+	"number: the last row of account":
+		"registration counts accounts by it, so nobody registers beyond the limit without an admin",
+	"number: secrets from the beginning": NEXT_NUMBER,
+	"number: no secret before the next": NEXT_NUMBER,
 	"file: the mark of an adoption": "an adoption asks for more because of it, never for less",
 	"file: rests of a restore and an adoption": UNREAD,
 	"file: a shared memory of nonsense": UNREAD,

@@ -6,6 +6,7 @@ import { WITH_AN_AIM } from "./aims.ts";
 import { expectNoticed } from "./expected.ts";
 import { OF_FILES } from "./files.ts";
 import { OF_LOG, OF_TIP, WITHIN_LOG } from "./log.ts";
+import { OF_NUMBERS } from "./numbers.ts";
 import { OF_CONTENT, OVER_NEWER_CONTENT } from "./rollbacks.ts";
 import { ofRows, withEffect } from "./rows.ts";
 import { OF_SCHEMA } from "./schema.ts";
@@ -34,6 +35,7 @@ const FORGERIES: Readonly<Record<string, readonly Forgery[]>> = {
 	"the schema": OF_SCHEMA,
 	"the files": OF_FILES,
 	"rights, log and tip put back over newer content": OVER_NEWER_CONTENT,
+	"numbers without a next one": OF_NUMBERS,
 	"content put back in parts": OF_CONTENT,
 };
 

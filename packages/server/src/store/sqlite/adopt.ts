@@ -14,6 +14,7 @@ import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { openReader, openWriter } from "./open.ts";
 import { blessAll } from "./row-guard.ts";
+import { hasNextNumber, restoreNextNumber } from "./secret-numbers.ts";
 import { findMisfits, keepTip, openChain } from "./tip.ts";
 import { INSERT_KEY } from "./writes/keys.ts";
 
@@ -85,6 +86,7 @@ export function adoptRows(file: string, keysOf: (shared: KeyRow[]) => AdoptionKe
 		const macs = createRowMacs(keys, system.randomBytes);
 		const chain = openChain(db);
 		const keeper = keepTip(db, chain, () => macs);
+		if (!hasNextNumber(db)) restoreNextNumber(db);
 		blessAll(db);
 		let count = 0;
 		for (const [table, names] of believedRows(db)) {

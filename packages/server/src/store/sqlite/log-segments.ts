@@ -7,8 +7,13 @@ const SEGMENT = 5000;
 /** Reads the events of a kind up to one of them, in order. */
 export function* eventsUpTo(db: Database, last: number, which: string, values: object): Generator<StoredEvent> {
 	const part = db.prepare(`SELECT * FROM audit_event WHERE seq > @after AND seq <= @up_to AND ${which} ORDER BY seq`);
-	for (let after = 0; after < last; after += SEGMENT)
-		yield* part.all({ ...values, after, up_to: Math.min(after + SEGMENT, last) }) as StoredEvent[];
+	const next = db.prepare("SELECT min(seq) FROM audit_event WHERE seq > ?").pluck();
+	for (let after = 0; after < last; ) {
+		const up_to = Math.min(after + SEGMENT, last);
+		yield* part.all({ ...values, after, up_to }) as StoredEvent[];
+		// Another program may have left a gap that no loop gets through.
+		after = Math.max(up_to, Number(next.get(up_to) ?? last) - 1);
+	}
 }
 
 /** Returns the number of the newest event. */

@@ -6,10 +6,13 @@ import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
 import { differingSums, noRows, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
 import { guardWrites, newestId, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
+import { hasNextNumber } from "./secret-numbers.ts";
 
-/** Opens the chain at the newest event. */
+/** Opens the chain at the newest event that another one can follow: an event that another program put at the end of all numbers is not part of it. */
 export function openChain(db: Database): Chain {
-	const newest = db.prepare("SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1");
+	const newest = db.prepare(
+		`SELECT seq, hash FROM audit_event WHERE seq < ${Number.MAX_SAFE_INTEGER} ORDER BY seq DESC LIMIT 1`,
+	);
 	const insert = db.prepare(
 		"INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 	);
@@ -48,7 +51,8 @@ export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[
 		const log = isEndOfLog(db, tip) ? [] : ["the end of the audit log"];
 		// Content that is newer than the tip: everything else was put back as it once was.
 		const old = [...newer].map((table) => `rows of ${table} newer than the tip`);
-		return { access: [...log, ...old, ...rows("access")], content: rows("content") };
+		const numbers = hasNextNumber(db) ? [] : ["the number of the next secret"];
+		return { access: [...log, ...numbers, ...old, ...rows("access")], content: rows("content") };
 	})();
 }
 
