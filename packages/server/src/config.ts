@@ -49,6 +49,11 @@ function whole(least: number, most: number) {
 /** Schema of each setting; an absent one keeps its default. The documentation lists them in this order. */
 const SETTINGS = {
 	data_dir: [v.pipe(v.string(), v.minLength(1)), "a path"],
+	database_url: [
+		v.pipe(v.string(), v.regex(/^postgres(ql)?:\/\/\S+$/)),
+		"an address of PostgreSQL: postgres://USER@HOST:5432/DATABASE",
+	],
+	database_password_file: [v.string(), "a path"],
 	listen: [Address, "host:port"],
 	base_url: [v.pipe(v.string(), v.url(), v.regex(/^https?:\/\/[^?#]+$/i)), "an http or https address without ? and #"],
 	"tls.mode": [v.picklist(["self-signed", "files", "off"]), "self-signed, files or off"],
@@ -83,6 +88,8 @@ type Given = { [N in Name]?: v.InferOutput<(typeof SETTINGS)[N][0]> };
 /** The process's settings, complete and frozen. Paths are absolute. Design: §7.1. */
 export interface Config {
 	data_dir: string;
+	/** PostgreSQL, which holds the data in place of SQLite; the address may contain the password. Design: §17 */
+	database: { url: Redacted<string>; password_file: string | undefined } | undefined;
 	listen: { host: string; port: number };
 	/** Address at which people and identity providers reach us, without a trailing slash; undefined until the port is known. */
 	base_url: string | undefined;
@@ -132,6 +139,7 @@ export function readConfig(all: Environment, cwd: string): Config {
 	const data_dir = path(given.data_dir ?? "data");
 	const config: Config = {
 		data_dir,
+		database: readDatabase(given, path),
 		listen: parseListen(given.listen ?? "127.0.0.1:8443"),
 		base_url: given.base_url?.replace(/\/+$/, ""),
 		tls: {
@@ -175,6 +183,15 @@ function withoutServices(env: Environment): Environment {
 	const starts = services.flatMap((service) => [`${service}_SERVICE_`, `${service}_PORT_`]);
 	const isOfService = (name: string) => starts.some((start) => `${name}_`.startsWith(start));
 	return Object.fromEntries(Object.entries(env).filter(([name]) => !isOfService(name)));
+}
+
+function readDatabase(
+	{ database_url: url, database_password_file: file }: Given,
+	path: (text: string) => string,
+): Config["database"] {
+	if (url !== undefined) return { url: new Redacted(url), password_file: file === undefined ? undefined : path(file) };
+	if (file !== undefined) throw new FatalError("database_password_file needs database_url");
+	return undefined;
 }
 
 function readEngineEnvironment(env: Environment): Record<string, string> {

@@ -1,16 +1,6 @@
 import type { Client } from "pg";
 import pg from "pg";
-
-/** Place of a database, and who signs in there. */
-export interface Address {
-	/** Name or address, or the folder of a Unix socket. */
-	host: string;
-	port: number;
-	database: string;
-	user: string;
-	/** Empty where the server asks for none. */
-	password: string;
-}
+import type { Address } from "./address.ts";
 
 /** Runs statements of one connection, in order, in the transaction that is open there. */
 export interface Sql {
@@ -30,6 +20,8 @@ export interface Connection extends Sql {
 	transaction<Result>(begin: string, step: () => Promise<Result>): Promise<Result>;
 	/** Runs several statements without values. */
 	script(text: string): Promise<void>;
+	/** Process of the database that answers, as it named itself when the connection was made. */
+	readonly process_id: number;
 	/** Settles when the connection has ended, for any reason. */
 	readonly ended: Promise<void>;
 	close(): Promise<void>;
@@ -55,20 +47,34 @@ const INT8 = 20;
 /** Maximum number of statements that a connection keeps parsed. */
 const MAX_NAMED = 500;
 
+/** Milliseconds for a connection to be made. */
+const CONNECT_MS = 10_000;
+
 /** Opens a connection. @throws Error when the database cannot be reached, or refuses */
 export async function connect(address: Address): Promise<Connection> {
 	const types = { getTypeParser: (oid: number, format?: string) => parserOf(oid, format) } as pg.CustomTypesConfig;
-	const client = new pg.Client({ ...address, ssl: false, types, application_name: "svc", keepAlive: true });
+	const { tls, password, ...place } = address;
+	const client = new pg.Client({
+		...place,
+		// As text, an empty one would be looked for in the environment.
+		password: () => password,
+		ssl: tls === undefined ? false : { ca: tls.ca, rejectUnauthorized: true },
+		types,
+		application_name: "svc",
+		keepAlive: true,
+		connectionTimeoutMillis: CONNECT_MS,
+	});
 	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
 	// Without a listener the process would end. The callers that wait for an answer get the error.
 	client.on("error", () => undefined);
 	client.once("end", end);
 	await client.connect();
 	for (const setting of SETTINGS) await client.query(setting);
-	return { ...statementsOf(client), ended, close: () => client.end() };
+	const { processID: process_id } = client as Client & { processID: number };
+	return { ...statementsOf(client), process_id, ended, close: () => client.end() };
 }
 
-function statementsOf(client: Client): Omit<Connection, "ended" | "close"> {
+function statementsOf(client: Client): Omit<Connection, "process_id" | "ended" | "close"> {
 	const names = new Map<string, string>();
 	/** Names a statement, so that it is parsed once a connection. Filters make more texts than the database should keep. */
 	const nameOf = (text: string) => {

@@ -2,7 +2,7 @@ import { startThread } from "../../asset.ts";
 import { system } from "../../system.ts";
 import { ThreadPool } from "../../threads/thread-pool.ts";
 import { codeOfFile } from "../sqlite/failure.ts";
-import type { Address } from "./connection.ts";
+import type { Address } from "./address.ts";
 import type { CopyAnswer, CopyInput } from "./copy-thread.ts";
 
 /** Copies the store into an empty file, as an SQLite database, in a thread with its own connection. @throws Error whose `code` is ENOSPC when the disk is full */

@@ -1,7 +1,7 @@
 import { workerData } from "node:worker_threads";
 import { answerQuestions } from "../../threads/answer-questions.ts";
 import { codeOf } from "../sqlite/failure.ts";
-import type { Address } from "./connection.ts";
+import type { Address } from "./address.ts";
 import { copyStore } from "./copy.ts";
 import { harmless } from "./failure.ts";
 

@@ -1,6 +1,7 @@
 import { OTHER_TABLES, ROW_KINDS } from "../row-kinds.ts";
 import { type Filling, fillDatabase } from "../sqlite/filling.ts";
-import { type Address, type Connection, connect, type Sql } from "./connection.ts";
+import type { Address } from "./address.ts";
+import { type Connection, connect, type Sql } from "./connection.ts";
 import { everyRow } from "./cursor.ts";
 import { SNAPSHOT } from "./lanes.ts";
 
