@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createTestDatabase } from "./harness/database.ts";
 import { PROGRAM, type Program } from "./harness/program.ts";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
@@ -60,7 +61,8 @@ interface Running {
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
 	const data = await mkdtemp(join(tmpdir(), "svc-test-"));
 	const written = { stdout: "", stderr: "" };
-	let env: Record<string, string> = { ...environment(data), ...options.env };
+	const database = await createTestDatabase();
+	let env: Record<string, string> = { ...environment(data), ...database?.env, ...options.env };
 	const program = programOf(options);
 	let running: Running | undefined = await start(program, data, env, written);
 	const current = (): Running => {
@@ -106,6 +108,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 		close: async () => {
 			await stop();
 			await rm(data, { recursive: true, force: true });
+			await database?.drop();
 		},
 	};
 }

@@ -6,6 +6,7 @@ import { TLS_FILES } from "./http/tls-files.ts";
 import { createLog } from "./log.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
+import type { Store } from "./store/store.ts";
 import { system as realSystem, type System } from "./system.ts";
 import type { EngineComponents } from "./wiring/engines.ts";
 import type { Running } from "./wiring/serve.ts";
@@ -31,15 +32,15 @@ export async function startServer(
 	const log = createLog(config.log_level, system, (line) => process.stderr.write(line));
 	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES, SETUP_CODE_FILE]);
 	let before: string | undefined;
-	const opening = openStore({
-		directory: config.data_dir,
-		beforeMigration: async (...migration) => {
-			const { backUpBefore } = await import("./wiring/backups.ts");
-			before = await backUpBefore({ config, system }, ...migration);
-		},
-		now: system.now(),
-		onFailure: exit,
-	});
+	const now = system.now();
+	const beforeMigration = async (...migration: [name: string, copyTo: Store["copyTo"]]) => {
+		const { backUpBefore } = await import("./wiring/backups.ts");
+		before = await backUpBefore({ config, system }, ...migration);
+	};
+	const opening =
+		config.database === undefined
+			? openStore({ directory: config.data_dir, beforeMigration, now, onFailure: exit })
+			: openNetworked(config, now);
 	const [store, { serve }] = await Promise.all([opening, import("./wiring/serve.ts")]);
 	try {
 		return await serve({ config, store, system, log, built_in, components, before });
@@ -47,6 +48,12 @@ export async function startServer(
 		await store.close();
 		throw error;
 	}
+}
+
+/** Opens the store on PostgreSQL, whose code is loaded for it alone. */
+async function openNetworked(config: Config, now: Date): Promise<Store> {
+	const { openNetworkedStore } = await import("./wiring/networked-store.ts");
+	return openNetworkedStore(config, now, exit);
 }
 
 /** Returns the machine's own system, except for what the unit hides. */

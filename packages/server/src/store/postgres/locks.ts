@@ -6,3 +6,6 @@ const SVC = 0x73_76_63;
  * settled when it begins, so one that waited for the lock would not see what its last holder wrote.
  */
 export const CHANGES_LOCK = `SELECT pg_advisory_xact_lock(${SVC}, 1)`;
+
+/** Takes the database for one server, as long as the connection lasts. */
+export const SERVER_LOCK = `SELECT pg_advisory_lock(${SVC}, 2)`;

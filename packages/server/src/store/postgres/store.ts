@@ -3,8 +3,10 @@ import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
 import type { Store } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
+import type { Address } from "./address.ts";
+import { takeDatabase } from "./admission.ts";
 import { createChanges, type Trust } from "./changes.ts";
-import { type Address, type Connection, connect } from "./connection.ts";
+import { type Connection, connect } from "./connection.ts";
 import { takeCopy } from "./copies.ts";
 import { createLane, LANES, type Lane, type LaneName } from "./lanes.ts";
 import { type FindAlterations, migrate } from "./migrate.ts";
@@ -36,12 +38,13 @@ interface Guard extends Trust {
 
 /**
  * Opens the PostgreSQL adapter of the store, without caches: connects, migrates, and keeps its connections.
- * @throws Error when the database cannot be reached or used
+ * @throws FatalError when the database cannot be used, or another server uses it; Error when it cannot be reached
  */
 export async function openPostgresStore({ address, now, onFailure }: PostgresOptions): Promise<Store> {
 	const links = createLinks(address, onFailure);
 	try {
 		const writing = await links.open();
+		await takeDatabase(writing);
 		const findAlterations = await migrate(writing, now.toISOString());
 		const lanes = await openLanes(links);
 		const guard = createGuard();
@@ -57,6 +60,7 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 		});
 		return {
 			...adapter,
+			state: () => ({ type: "postgresql", status: "healthy" }),
 			isWritable: async () => links.isUsable(),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),

@@ -45,7 +45,7 @@ export async function openPostgresTestStore(
 
 /** Runs statements behind the store's back. @returns the rows of one */
 export async function aside(
-	{ host, port, user }: Postgres,
+	{ host, port, user }: Pick<Postgres, "host" | "port" | "user">,
 	database: string,
 	text: string,
 ): Promise<Record<string, unknown>[]> {
