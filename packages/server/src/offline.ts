@@ -16,6 +16,7 @@ import { system } from "./system.ts";
 import { type Adoptable, adoptDatabase, inspectDatabase } from "./wiring/adoption.ts";
 import { createChecker } from "./wiring/backups.ts";
 import { type Recoverable, type Recovered, recoverAccount } from "./wiring/recovery.ts";
+import { requireSqlite } from "./wiring/sqlite-only.ts";
 
 /** Options of a restore, made on the server's machine while no server runs. */
 export interface RestoreOptions {
@@ -55,6 +56,7 @@ export async function restoreBackup(
 	file: string,
 	options: RestoreOptions,
 ): Promise<Restore | undefined> {
+	requireSqlite(config, "svc restore");
 	const { found, row_keys } = await openBackup(config, file);
 	const { data_dir } = config;
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);

@@ -17,6 +17,7 @@ import { refuseAlteredSchema } from "../store/sqlite/schema-alterations.ts";
 import { openSnapshot, takeSnapshot } from "../store/sqlite/snapshots.ts";
 import { system } from "../system.ts";
 import { backUpBefore } from "./backups.ts";
+import { requireSqlite } from "./sqlite-only.ts";
 
 /** A database that an adoption would believe, for a person to look at. */
 export interface Adoptable {
@@ -48,6 +49,7 @@ export async function adoptDatabase(
 	config: Config,
 	{ again, confirm }: AdoptionOptions,
 ): Promise<{ rows: number; backup: string } | undefined> {
+	requireSqlite(config, "svc adopt");
 	const { data_dir } = config;
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
 	const unlock = lockDataDirectory(data_dir);
@@ -85,6 +87,7 @@ export async function adoptDatabase(
  * Design: §13
  */
 export async function inspectDatabase(config: Config): Promise<Adoptable> {
+	requireSqlite(config, "svc adopt --look");
 	const { data_dir } = config;
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
 	const unlock = lockDataDirectory(data_dir);

@@ -14,6 +14,7 @@ import { hasDatabase } from "../store/sqlite/restored.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { system } from "../system.ts";
+import { requireSqlite } from "./sqlite-only.ts";
 
 /** The account to recover and the database that was found, for a person to look at. */
 export interface Recoverable {
@@ -53,6 +54,7 @@ export async function recoverAccount(
 	{ email, drop_factors }: Wanted,
 	confirm: (found: Recoverable) => Promise<boolean>,
 ): Promise<Recovered | undefined> {
+	requireSqlite(config, "svc recover");
 	const { data_dir } = config;
 	// Opening would make one.
 	if (!hasDatabase(data_dir)) {
