@@ -34,7 +34,7 @@ function metrics(): Promise<Answer> {
 
 test("a healthy server says so, with its version, build and mode", async () => {
 	const health = ok(await client.get<Health>("/health"));
-	fields(health, ["status", "version", "commit", "built", "mode", "checks", "details"]);
+	fields(health, ["status", "version", "commit", "built", "mode", "checks", "store", "details"]);
 	assert.partialDeepStrictEqual(health, {
 		status: "healthy",
 		mode: "standalone",

@@ -19,11 +19,18 @@ export interface DatabaseNeeds {
 	oneAtATime: Semaphore["run"];
 }
 
+/** Dependencies of examining the database's pages. */
+export interface PageNeeds extends DatabaseNeeds {
+	/** True where PostgreSQL keeps the pages, and its own programs check them. */
+	is_networked: boolean;
+}
+
 const ADOPT = "stop the server and look at it with `svc adopt --again`, or restore a backup: `svc restore --help`";
 const REPAIR = "stop the server, keep a copy of the data directory, and restore a backup: `svc restore --help`";
 
 /** Checks the database's pages; with `deep` its indexes and references, too. */
-export async function checkDatabase(needs: DatabaseNeeds, deep: boolean, signal: AbortSignal): Promise<Check[]> {
+export async function checkDatabase(needs: PageNeeds, deep: boolean, signal: AbortSignal): Promise<Check[]> {
+	if (needs.is_networked) return [ok("database", "PostgreSQL keeps its pages and indexes: `pg_amcheck` checks them")];
 	const inspect = (database: OpenDatabase) => (deep ? database.inspect() : database.checkQuickly());
 	const problems = await withDatabase(needs, signal, inspect).catch(asProblem);
 	if (problems.length === 0)

@@ -1,6 +1,6 @@
 import { type RefusalNeeds, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import { checkDatabase, checkLog, checkRights, checkRows } from "./database.ts";
+import { checkDatabase, checkLog, checkRights, checkRows, type PageNeeds } from "./database.ts";
 import { checkClock, checkEngines, checkLeases, type LeaseNeeds } from "./leases.ts";
 import { checkLimits, type LimitNeeds } from "./limits.ts";
 import { checkBackups, checkDisk, checkFiles, type MachineNeeds } from "./machine.ts";
@@ -9,7 +9,14 @@ import { checkSealed, type SealedNeeds } from "./sealed.ts";
 import { checkCertificate, checkMasterKey, checkRegistration, type SettingNeeds } from "./settings.ts";
 
 /** Dependencies of the doctor. */
-export interface DoctorNeeds extends RefusalNeeds, SealedNeeds, LeaseNeeds, LimitNeeds, MachineNeeds, SettingNeeds {
+export interface DoctorNeeds
+	extends RefusalNeeds,
+		PageNeeds,
+		SealedNeeds,
+		LeaseNeeds,
+		LimitNeeds,
+		MachineNeeds,
+		SettingNeeds {
 	/** Asks every configured engine and its target whether they work, and for the rights that it needs there. */
 	askTargets(): Promise<(() => Promise<Check[]>)[]>;
 	/** Reports engines that keep serving their former realms because nobody has named any yet. */

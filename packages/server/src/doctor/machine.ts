@@ -43,7 +43,8 @@ export function checkDisk({ data_dir }: MachineNeeds): Check[] {
 	const isLow = free < (blocks - bfree + bavail) * bsize * LOW_SHARE;
 	const database = sizeOf(join(data_dir, "svc.db"));
 	const log = sizeOf(join(data_dir, "svc.db-wal"));
-	const message = `${mib(free)} free, the database has ${mib(database)}`;
+	const size = database === 0 ? "the database is on PostgreSQL" : `the database has ${mib(database)}`;
+	const message = `${mib(free)} free, ${size}`;
 	const hint = "free space on the disk, or move the data directory to a larger one";
 	const disk: Check =
 		free < LEAST_FREE_BYTES

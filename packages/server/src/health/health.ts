@@ -1,13 +1,13 @@
 import type { Keyring } from "../crypto/keyring.ts";
 import { openPortable, sealPortable } from "../crypto/seal.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, StoreState } from "../store/store.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
 import { describeEngines, type EngineHealth, type EngineHealthNeeds } from "./engine-health.ts";
 
 /** Dependencies of the health check. */
 export interface HealthNeeds {
-	store: Pick<Store, "isWritable" | "keys" | "leases">;
+	store: Pick<Store, "state" | "isWritable" | "keys" | "leases">;
 	engines: Omit<EngineHealthNeeds, "store">;
 	system: System;
 	keyring: Keyring;
@@ -25,6 +25,8 @@ export interface Health extends Build {
 	status: State;
 	mode: "standalone";
 	checks: { database: State; encryption: State };
+	/** Ours: what stores the data, and whether it can be reached. */
+	store: StoreState;
 	/** Ours: engines, targets and leases. An unreachable target does not make the server unhealthy. Absent when the database cannot answer. */
 	details?: EngineHealth;
 }
@@ -40,6 +42,7 @@ export async function checkHealth(needs: HealthNeeds): Promise<Health> {
 		...needs.build,
 		mode: "standalone",
 		checks: { database: state(database), encryption: state(encryption) },
+		store: needs.store.state(),
 		...(details === undefined ? {} : { details }),
 	};
 }

@@ -47,6 +47,11 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 				built: v.string(),
 				mode: v.string(),
 				checks: v.object({ database: State, encryption: State }),
+				store: v.object({
+					type: v.picklist(["sqlite", "postgresql"]),
+					status: v.picklist(["healthy", "away"]),
+					since: v.optional(Instant),
+				}),
 				details: v.optional(Details),
 			}),
 			handle: () => checkHealth(needs),

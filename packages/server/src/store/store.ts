@@ -84,6 +84,14 @@ export interface QuestionTimes {
 	refused: number;
 }
 
+/** State of the storage, for people. */
+export interface StoreState {
+	type: "sqlite" | "postgresql";
+	/** `away` while the database cannot be reached, `since` then (ISO 8601 UTC). */
+	status: "healthy" | "away";
+	since?: string;
+}
+
 /**
  * The server's storage. A change is a named operation that is decided, applied and audited in one transaction; reads of few rows may be
  * answered immediately, everything else is asynchronous. Design: §4, §14.
@@ -98,6 +106,8 @@ export interface Store extends Operations, BackupSource {
 	misfits(): Promise<Misfits>;
 	/** Resolves when a change finds that another program has altered the database meanwhile; `health.alterations` names what. */
 	altered: Promise<void>;
+	/** Tells what stores the data, and whether it can be reached. */
+	state(): StoreState;
 	/** Tells whether a write succeeds now and leaves room for more; while none does, it tries at most once a second. */
 	isWritable(now: Date): Promise<boolean>;
 	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refused ones. */

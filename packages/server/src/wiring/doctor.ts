@@ -10,6 +10,7 @@ import { checkDataDirectory, DATABASE_FILES } from "../store/sqlite/files.ts";
 import { openSnapshot } from "../store/sqlite/snapshots.ts";
 import type { AppParts } from "./app.ts";
 import { createOpeners } from "./backups.ts";
+import { openNetworkedDatabase } from "./networked-doctor.ts";
 
 /** Gathers what the doctor examines from the components of the running server. */
 export function wireDoctor(
@@ -20,6 +21,7 @@ export function wireDoctor(
 ) {
 	const { config, store, system, keyring, log, master, engines, backups, limits, address } = needs;
 	const { data_dir, engine_environment } = config;
+	const is_networked = config.database !== undefined;
 	return {
 		config,
 		data_dir,
@@ -38,6 +40,8 @@ export function wireDoctor(
 		oneAtATime: createSemaphore(1).run,
 		openers: createOpeners(keyring, system),
 		log,
-		openDatabase: () => openSnapshot(join(data_dir, "svc.db")),
+		is_networked,
+		openDatabase: () =>
+			is_networked ? openNetworkedDatabase(store, data_dir) : openSnapshot(join(data_dir, "svc.db")),
 	};
 }

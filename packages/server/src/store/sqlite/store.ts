@@ -73,6 +73,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		});
 		return {
 			...cache.over(adapter),
+			state: () => ({ type: "sqlite", status: "healthy" }),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: thrift.seen,
 			questionTimes: () => readers.questions.times(),
