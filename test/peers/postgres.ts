@@ -69,6 +69,19 @@ export async function startPostgres(): Promise<Postgres> {
 	};
 }
 
+/** Creates a database. @returns its address */
+export function createDatabase({ host, port, user }: Postgres, name: string): string {
+	const place = ["-h", host, "-p", String(port), "-U", user];
+	const made = spawnSync(join(PROGRAMS ?? "", "createdb"), [...place, name], { encoding: "utf8" });
+	if (made.status !== 0) throw new Error(`createdb failed: ${made.stderr}`);
+	return addressOf({ host, port, user }, name);
+}
+
+/** Names a database of a server. */
+export function addressOf({ host, port, user }: Pick<Postgres, "host" | "port" | "user">, database: string): string {
+	return `postgres://${user}@${host}:${port}/${database}`;
+}
+
 function settings(directory: string): string[] {
 	const all = [...FAST, "shared_buffers=32MB", "listen_addresses=127.0.0.1", `unix_socket_directories=${directory}`];
 	return all.flatMap((setting) => ["-c", setting]);

@@ -1,0 +1,119 @@
+/* One server whose data is on a real PostgreSQL. */
+import assert from "node:assert/strict";
+import { copyFileSync, existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { runLocal } from "../backup/local.ts";
+import { type Api, api } from "../harness/client.ts";
+import { ok } from "../harness/expect.ts";
+import { login, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
+import type { Secret } from "../harness/resources.ts";
+import { type Server, startServer } from "../harness.ts";
+import { addressOf, createDatabase, type Postgres, skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
+
+const options = { skip: skipWithoutPostgres };
+/** sysexits EX_CONFIG: a service manager does not try again. */
+const REFUSED = /ended with exit code 78 /;
+
+const ends = new AsyncDisposableStack();
+let postgres: Postgres;
+let env: Record<string, string>;
+let server: Server;
+let client: Api;
+let admin: Person;
+let slug: string;
+
+after(() => ends.disposeAsync());
+before(async () => {
+	if (skipWithoutPostgres !== false) return;
+	postgres = await startPostgres();
+	ends.defer(postgres.stop);
+	env = { SVC_DATABASE_URL: createDatabase(postgres, "svc_one") };
+	server = await startServer({ env });
+	ends.defer(server.close);
+	client = api(server);
+	admin = await person(client, "admin");
+	({ slug } = await realm(client, admin));
+	await secret(client, admin, slug, "KEPT", "as it was");
+});
+
+const read = async (to = client, token = admin.token) =>
+	ok(await to.get<Secret>(secretPath(slug, "KEPT"), { token })).value;
+
+test(
+	"health and doctor say that the data is on PostgreSQL, and nothing is in the data directory",
+	options,
+	async () => {
+		const { store } = ok(await client.get<{ store: object }>("/health"));
+		assert.deepEqual(store, { type: "postgresql", status: "healthy" });
+		const query = "/doctor?deep=true";
+		const { checks } = ok(
+			await client.get<{ checks: { name: string; status: string }[] }>(query, { token: admin.token }),
+		);
+		const names = ["database", "rows", "audit", "rights", "sealed"];
+		const found = checks.filter(({ name }) => names.includes(name));
+		assert.deepEqual(
+			found.map(({ name, status }) => [name, status]),
+			names.map((name) => [name, "ok"]),
+		);
+		assert.equal(existsSync(join(server.data, "svc.db")), false);
+	},
+);
+
+test("what was answered is there after a stop, and after a kill", options, async () => {
+	await server.restart();
+	assert.equal(await read(), "as it was");
+	await server.kill("SIGKILL");
+	await server.restart();
+	assert.equal(await read(), "as it was");
+});
+
+test("a second server does not start on a database in use, and nothing of the first ends", options, async () => {
+	await assert.rejects(startServer({ env }), REFUSED);
+	assert.equal(await read(), "as it was");
+});
+
+test("commands that do not work on PostgreSQL change nothing", options, async () => {
+	for (const words of [
+		["adopt", "--yes"],
+		["adopt", "--look"],
+		["recover", admin.email, "--yes"],
+	]) {
+		const { code, stderr } = await runLocal(server.data, words, env);
+		assert.notEqual(code, 0, words.join(" "));
+		assert.match(stderr, /database_url/);
+	}
+	assert.equal(existsSync(join(server.data, "svc.db")), false);
+	assert.equal(await read(), "as it was");
+});
+
+test("a backup goes into SQLite with its values, and not into PostgreSQL", options, async () => {
+	const { name } = ok(await client.post<{ name: string }>("/backups", undefined, { token: admin.token }), 201);
+	const backup = join(server.data, "backups", name);
+	const refused = await runLocal(server.data, ["restore", backup, "--yes"], env);
+	assert.notEqual(refused.code, 0);
+	assert.equal(existsSync(join(server.data, "svc.db")), false);
+	const other = await startServer();
+	await using _ = { [Symbol.asyncDispose]: () => other.close() };
+	await other.stop();
+	copyFileSync(join(server.data, "master.key"), join(other.data, "master.key"));
+	const { code, stderr } = await runLocal(other.data, ["restore", backup, "--replace", "--yes"]);
+	assert.equal(code, 0, stderr);
+	await other.restart();
+	const to = api(other);
+	assert.equal(await read(to, await login(to, admin)), "as it was");
+});
+
+test("a data directory with a database of SQLite is not left unused", options, async () => {
+	await server.stop();
+	const file = join(server.data, "svc.db");
+	writeFileSync(file, "", { mode: 0o600 });
+	await assert.rejects(server.restart(), REFUSED);
+});
+
+test("a database that is not there is no reason to give up", options, async () => {
+	await assert.rejects(
+		startServer({ env: { SVC_DATABASE_URL: addressOf(postgres, "none") } }),
+		/ended with exit code 69 /,
+	);
+});
