@@ -35,12 +35,16 @@ export interface Postgres {
 	readonly port: number;
 	/** Its superuser. */
 	readonly user: string;
+	/** Ends it as a crash does: its sessions are cut, and it recovers at the next start. */
+	crash(): Promise<void>;
+	/** Starts it again after a crash, and waits until it takes connections. */
+	start(): Promise<void>;
 	/** Stops it and removes its folder. */
 	stop(): Promise<void>;
 }
 
-/** Starts a PostgreSQL in a temporary folder, and waits until it takes connections. */
-export async function startPostgres(): Promise<Postgres> {
+/** Starts a PostgreSQL in a temporary folder, and waits until it takes connections. @param more settings, `name=value` */
+export async function startPostgres(more: readonly string[] = []): Promise<Postgres> {
 	const owner = ownerOfServer();
 	const directory = await mkdtemp(join(tmpdir(), "svc-postgres-"));
 	await chmod(directory, 0o700);
@@ -50,20 +54,32 @@ export async function startPostgres(): Promise<Postgres> {
 	const made = spawnSync(join(PROGRAMS ?? "", "initdb"), init, { ...owner, cwd: directory, encoding: "utf8" });
 	if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
 	const port = await freePort();
-	const child = launch(directory, ["-D", data, "-p", String(port), ...settings(directory)], owner);
-	while (!isReady(port, directory)) {
-		if (child.exitCode !== null) throw new Error("postgres has ended before it took connections");
-		await setTimeout(LOOK_EVERY_MS);
-	}
+	const args = ["-D", data, "-p", String(port), ...settings(directory, more)];
+	let child: ChildProcess | undefined;
+	const start = async () => {
+		child = launch(directory, args, owner);
+		while (!isReady(port, directory)) {
+			if (child.exitCode !== null) throw new Error("postgres has ended before it took connections");
+			await setTimeout(LOOK_EVERY_MS);
+		}
+	};
+	const crash = async () => {
+		if (child === undefined) return;
+		const ended = once(child, "exit");
+		// Ends the sessions that are open, and makes no checkpoint.
+		child.kill("SIGQUIT");
+		child = undefined;
+		await ended;
+	};
+	await start();
 	return {
 		host: "127.0.0.1",
 		port,
 		user: "svc",
+		crash,
+		start,
 		async stop() {
-			const ended = once(child, "exit");
-			// Ends the sessions that are open, and makes no checkpoint.
-			child.kill("SIGQUIT");
-			await ended;
+			await crash();
 			await rm(directory, { recursive: true });
 		},
 	};
@@ -82,8 +98,9 @@ export function addressOf({ host, port, user }: Pick<Postgres, "host" | "port" |
 	return `postgres://${user}@${host}:${port}/${database}`;
 }
 
-function settings(directory: string): string[] {
-	const all = [...FAST, "shared_buffers=32MB", "listen_addresses=127.0.0.1", `unix_socket_directories=${directory}`];
+function settings(directory: string, more: readonly string[]): string[] {
+	const own = ["shared_buffers=32MB", "listen_addresses=127.0.0.1", `unix_socket_directories=${directory}`];
+	const all = [...FAST, ...own, ...more];
 	return all.flatMap((setting) => ["-c", setting]);
 }
 

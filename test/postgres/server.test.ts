@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { copyFileSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { runLocal } from "../backup/local.ts";
 import { type Api, api } from "../harness/client.ts";
-import { ok } from "../harness/expect.ts";
+import { ok, refused } from "../harness/expect.ts";
 import { login, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
 import type { Secret } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
@@ -26,7 +27,8 @@ let slug: string;
 after(() => ends.disposeAsync());
 before(async () => {
 	if (skipWithoutPostgres !== false) return;
-	postgres = await startPostgres();
+	// What was answered outlives a crash.
+	postgres = await startPostgres(["synchronous_commit=on"]);
 	ends.defer(postgres.stop);
 	env = { SVC_DATABASE_URL: createDatabase(postgres, "svc_one") };
 	server = await startServer({ env });
@@ -68,6 +70,31 @@ test("what was answered is there after a stop, and after a kill", options, async
 	assert.equal(await read(), "as it was");
 });
 
+test("while PostgreSQL is away requests get 503, and the server works again when it is back", options, async () => {
+	const path = `/realms/${slug}/secrets`;
+	const write = (value: string) =>
+		client.post<Secret>(path, { key: "WRITTEN", value, environment: "dev" }, { token: admin.token });
+	ok(await write("before"), 201);
+	const { pid } = server;
+	await postgres.crash();
+	const answers = [await write("lost"), await client.get(secretPath(slug, "KEPT"), { token: admin.token })];
+	for (const answer of answers) {
+		refused(answer, 503, "store_unavailable");
+		assert.ok(Number(answer.headers["retry-after"]) > 0);
+	}
+	type State = { status: string; checks: { database: string }; store: { status: string; since?: string } };
+	const sick = await client.get<State>("/health");
+	assert.equal(sick.status, 503);
+	assert.equal(sick.body.checks.database, "unhealthy");
+	assert.equal(sick.body.store.status, "away");
+	assert.ok(sick.body.store.since);
+	await postgres.start();
+	while ((await client.get("/health")).status !== 200) await pause(20);
+	assert.equal(server.pid, pid);
+	assert.equal(await read(), "as it was");
+	assert.equal(ok(await write("after"), 201).version, 2);
+});
+
 test("a second server does not start on a database in use, and nothing of the first ends", options, async () => {
 	await assert.rejects(startServer({ env }), REFUSED);
 	assert.equal(await read(), "as it was");
@@ -90,8 +117,7 @@ test("commands that do not work on PostgreSQL change nothing", options, async ()
 test("a backup goes into SQLite with its values, and not into PostgreSQL", options, async () => {
 	const { name } = ok(await client.post<{ name: string }>("/backups", undefined, { token: admin.token }), 201);
 	const backup = join(server.data, "backups", name);
-	const refused = await runLocal(server.data, ["restore", backup, "--yes"], env);
-	assert.notEqual(refused.code, 0);
+	assert.notEqual((await runLocal(server.data, ["restore", backup, "--yes"], env)).code, 0);
 	assert.equal(existsSync(join(server.data, "svc.db")), false);
 	const other = await startServer();
 	await using _ = { [Symbol.asyncDispose]: () => other.close() };

@@ -45,6 +45,7 @@ export const STATUS = {
 	provider_unavailable: 503,
 	overloaded: 503,
 	unhealthy: 503,
+	store_unavailable: 503,
 	database_altered: 503,
 } as const;
 

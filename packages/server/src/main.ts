@@ -3,7 +3,7 @@ import { type Config, readConfig } from "./config.ts";
 import type { BuiltInEngine } from "./engines/host/catalog.ts";
 import { FatalError } from "./errors.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
-import { createLog } from "./log.ts";
+import { createLog, type Log } from "./log.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
 import type { Store } from "./store/store.ts";
@@ -40,7 +40,7 @@ export async function startServer(
 	const opening =
 		config.database === undefined
 			? openStore({ directory: config.data_dir, beforeMigration, now, onFailure: exit })
-			: openNetworked(config, now);
+			: openNetworked(config, now, log);
 	const [store, { serve }] = await Promise.all([opening, import("./wiring/serve.ts")]);
 	try {
 		return await serve({ config, store, system, log, built_in, components, before });
@@ -51,9 +51,9 @@ export async function startServer(
 }
 
 /** Opens the store on PostgreSQL, whose code is loaded for it alone. */
-async function openNetworked(config: Config, now: Date): Promise<Store> {
+async function openNetworked(config: Config, now: Date, log: Log): Promise<Store> {
 	const { openNetworkedStore } = await import("./wiring/networked-store.ts");
-	return openNetworkedStore(config, now, exit);
+	return openNetworkedStore(config, now, log, exit);
 }
 
 /** Returns the machine's own system, except for what the unit hides. */

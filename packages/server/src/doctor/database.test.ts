@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSemaphore } from "../semaphore.ts";
-import { checkDatabase, type DatabaseNeeds } from "./database.ts";
+import { checkDatabase, type PageNeeds } from "./database.ts";
 
 /** A database whose examinations end when the test says so. */
 function setUp() {
@@ -16,7 +16,7 @@ function setUp() {
 			begun.push(look);
 			return { inspect: () => look.promise, close: async () => void open-- };
 		},
-	} as unknown as DatabaseNeeds;
+	} as unknown as PageNeeds;
 	return { needs, begun, most: () => most };
 }
 

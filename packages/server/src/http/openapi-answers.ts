@@ -3,7 +3,14 @@ import { schemaOf } from "./openapi-schema.ts";
 import type { Route } from "./route.ts";
 
 /** Codes that a route may answer without naming them. */
-const ALWAYS: readonly ErrorCode[] = ["bad_request", "internal_error", "unhealthy", "database_altered", "overloaded"];
+const ALWAYS: readonly ErrorCode[] = [
+	"bad_request",
+	"internal_error",
+	"unhealthy",
+	"store_unavailable",
+	"database_altered",
+	"overloaded",
+];
 const WITH_TOKEN: readonly ErrorCode[] = ["unauthorized", "forbidden", "insufficient_scope"];
 const WITH_BODY: readonly ErrorCode[] = ["invalid_json", "validation_failed", "missing_field", "payload_too_large"];
 

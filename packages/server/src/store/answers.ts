@@ -27,3 +27,20 @@ export function storageUnavailable(): AppError {
 		"the server's storage failed and the server is stopping: the change may or may not have been made",
 	);
 }
+
+/** Answer while the database cannot be reached or written. */
+export function storeAway(cause?: unknown): AppError {
+	return unavailable("the database cannot be reached or written now, nothing was changed: try again in a moment", cause);
+}
+
+/** Answer when the connection was lost while a change was committed, and the database did not come back in time to tell. */
+export function storeUnknown(cause: unknown): AppError {
+	return unavailable("the connection to the database was lost: the change may or may not have been made", cause);
+}
+
+/** Seconds after which a caller may try again. */
+const RETRY_S = "1";
+
+function unavailable(message: string, cause: unknown): AppError {
+	return new AppError("store_unavailable", message, { cause, headers: { "Retry-After": RETRY_S } });
+}

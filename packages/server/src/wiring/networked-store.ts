@@ -1,11 +1,12 @@
 import type { Config } from "../config.ts";
 import { FatalError } from "../errors.ts";
+import type { Log } from "../log.ts";
 import { readAddress } from "../store/postgres/address.ts";
 import { UNAVAILABLE } from "../store/postgres/admission.ts";
 import { openPostgresStore } from "../store/postgres/store.ts";
 import { lockDataDirectory } from "../store/sqlite/files.ts";
 import { hasDatabase } from "../store/sqlite/restored.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, StoreState } from "../store/store.ts";
 
 /**
  * Opens the store that `database_url` names, and takes the data directory for this server: certificate, keys and backups are there.
@@ -14,6 +15,7 @@ import type { Store } from "../store/store.ts";
 export async function openNetworkedStore(
 	config: Config,
 	now: Date,
+	log: Log,
 	onFailure: (error: FatalError) => void,
 ): Promise<Store> {
 	const { data_dir } = config;
@@ -24,7 +26,7 @@ export async function openNetworkedStore(
 		);
 	const unlock = lockDataDirectory(data_dir);
 	try {
-		const store = await openPostgresStore({ address, now, onFailure }).catch(explain);
+		const store = await openPostgresStore({ address, now, onFailure, onState: reportTo(log) }).catch(explain);
 		return {
 			...store,
 			async close() {
@@ -36,6 +38,14 @@ export async function openNetworkedStore(
 		unlock();
 		throw error;
 	}
+}
+
+function reportTo(log: Log): (state: StoreState) => void {
+	return ({ status }) => {
+		if (status === "away")
+			log("error", "database.away", { message: "PostgreSQL does not answer: requests get 503 until it does" });
+		else log("info", "database.back", { message: "PostgreSQL answers again" });
+	};
 }
 
 /** Explains why the database could not be opened. Its own text stays unsaid: it may hold parts of the address. */

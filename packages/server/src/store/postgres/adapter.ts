@@ -2,7 +2,7 @@ import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { untilNothing } from "../in-parts.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
-import type { Connection } from "./connection.ts";
+import type { Session } from "./connection.ts";
 import type { Change, Late, Macs, Snapshot } from "./database.ts";
 import type { Lane, LaneName } from "./lanes.ts";
 import type { FindAlterations } from "./migrate.ts";
@@ -65,11 +65,11 @@ type Runs = Record<string, Record<string, Run>>;
 export function createAdapter(ways: Ways): Operations {
 	const { lanes, writer, change, macs } = ways;
 	const writes = writesOf(change) as unknown as Runs;
-	const reads = new WeakMap<Connection, Runs>();
-	const readsFor = (connection: Connection): Runs => {
+	const reads = new WeakMap<Session, Runs>();
+	const readsFor = (session: Session): Runs => {
 		const known =
-			reads.get(connection) ?? (readsOf({ ...createRows(connection, macs), sql: connection }, ways) as unknown as Runs);
-		reads.set(connection, known);
+			reads.get(session) ?? (readsOf({ ...createRows(session, macs), sql: session }, ways) as unknown as Runs);
+		reads.set(session, known);
 		return known;
 	};
 	return fromDeclarations((noun, verb, declared) => {
@@ -83,8 +83,8 @@ export function createAdapter(ways: Ways): Operations {
 		const long = READ_ALL.has(name) ? lanes.everything : lanes.long;
 		const lane = declared.kind === "read" ? lanes.requests : long;
 		return (...args: unknown[]) =>
-			lane.ask((connection) => {
-				const run = readsFor(connection)[noun]?.[verb] as Run;
+			lane.ask((session) => {
+				const run = readsFor(session)[noun]?.[verb] as Run;
 				return run(...args);
 			});
 	});

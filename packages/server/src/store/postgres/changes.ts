@@ -1,9 +1,11 @@
 import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
+import { storeAway, storeUnknown } from "../answers.ts";
 import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sealTip } from "../row-ledger.ts";
-import type { Connection, Sql } from "./connection.ts";
+import { CommitUnknown, type Sql } from "./connection.ts";
 import type { Change, Macs } from "./database.ts";
 import { FACTS, factsOf } from "./event-facts.ts";
+import type { Link } from "./link.ts";
 import { CHANGES_LOCK } from "./locks.ts";
 import { createRowChanges, createRows } from "./rows.ts";
 
@@ -27,34 +29,54 @@ interface Running {
 export interface Changes {
 	/** Rows, log and statements of the running transaction, for its operations. */
 	change: Change;
-	/** Runs a step alone in the database; its rows, its events and the tip after them are committed together, or nothing is. */
+	/**
+	 * Runs a step alone in the database; its rows, its events and the tip after them are committed together, or nothing is.
+	 * @throws AppError store_unavailable when the connection was lost: the change was not made, or nobody can tell
+	 */
 	alone<Result>(step: () => Promise<Result>): Promise<Result>;
+	/** Tells whether a database still has the last change that it has answered. */
+	isKeptIn(sql: Sql): Promise<boolean>;
 	/** Adds an event that stands alone. */
 	add(event: AuditEvent): void;
 	/** Ends an operation of the transaction. */
 	finish(): void;
 }
 
-/** Makes the changes of a connection. */
-export function createChanges(connection: Connection, trust: Trust): Changes {
+/** Milliseconds to wait for the database after a commit without an answer. */
+const SETTLE_MS = 10_000;
+
+/** Makes the changes of a link. */
+export function createChanges(link: Link, trust: Trust): Changes {
 	let running: Running | undefined;
+	/** End of the log after the last change that was answered. */
+	let kept: ChainEnd | undefined;
 	const now = () => running ?? outside();
-	const rows = createRows(connection, trust.macs);
+	const rows = createRows(link, trust.macs);
 	const change: Change = {
-		...createRowChanges(connection, rows, () => now().ledger),
-		sql: connection,
+		...createRowChanges(link, rows, () => now().ledger),
+		sql: link,
 		ledger: () => now().ledger,
 		append: (event, known) => now().chain.append(event, known),
 	};
 	return {
 		change,
-		alone: (step) =>
-			connection.transaction(`BEGIN; ${CHANGES_LOCK}`, async () => {
-				running = await begin(connection, trust);
-				const result = await step();
-				await end(connection, trust, running);
-				return result;
-			}),
+		async alone(step) {
+			let made: { result: Awaited<ReturnType<typeof step>>; written: Written } | undefined;
+			try {
+				made = await link.transaction(`BEGIN; ${CHANGES_LOCK}`, async () => {
+					running = await begin(link, trust);
+					const result = await step();
+					made = { result, written: await end(link, trust, running) };
+					return made;
+				});
+			} catch (error) {
+				if (!(error instanceof CommitUnknown) || made === undefined) throw error;
+				if (!(await wasCommitted(link, made.written, error))) throw storeAway(error);
+			}
+			kept = made.written.end;
+			return made.result;
+		},
+		isKeptIn: async (sql) => kept === undefined || (await hasEvent(sql, kept)),
 		add: ({ timestamp, type, actor, realm_id, realm, data }) =>
 			now().chain.add({ timestamp, type, actor, realm_id, realm, data: JSON.stringify(data) }),
 		finish: () => now().chain.finish(),
@@ -93,7 +115,14 @@ function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefi
 const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, ${FACTS.join(", ")})
 	SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[], $10::text[], $11::text[], $12::text[])`;
 
-async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): Promise<void> {
+/** What a change wrote last: its place in the log, and the sealed tip, which no other change has. */
+interface Written {
+	end: ChainEnd;
+	hasEvents: boolean;
+	sealed: Buffer | undefined;
+}
+
+async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): Promise<Written> {
 	if (events.length > 0) {
 		const facts = events.map(({ data }) => factsOf(data));
 		const column = <Name extends keyof StoredEvent>(name: Name) => events.map((event) => event[name]);
@@ -102,8 +131,34 @@ async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): 
 			...[column("data"), column("hash"), ...FACTS.map((_, index) => facts.map((one) => one[index]))],
 		]);
 	}
-	if (ledger !== undefined && trust.isSound())
-		await sql.run("INSERT INTO tip (sealed) VALUES ($1)", [
-			sealTip({ ...chain.tip(), rows: ledger.state() }, trust.macs()),
-		]);
+	const written = { end: chain.tip(), hasEvents: events.length > 0 };
+	if (ledger === undefined || !trust.isSound()) return { ...written, sealed: undefined };
+	const sealed = sealTip({ ...chain.tip(), rows: ledger.state() }, trust.macs());
+	await sql.run("INSERT INTO tip (sealed) VALUES ($1)", [sealed]);
+	return { ...written, sealed };
+}
+
+/** Finds a tip among those of the newest changes: every other change came after the lost one. */
+const HAS_TIP = "SELECT FROM (SELECT sealed FROM tip ORDER BY id DESC LIMIT 1000) AS newest WHERE sealed = $1";
+
+/**
+ * Tells whether a change was committed whose commit has no answer. It had the lock of changes until it was committed or rolled back, so what has the lock
+ * after it sees which.
+ * @throws AppError store_unavailable when the database does not come back in time, or cannot tell
+ */
+async function wasCommitted(link: Link, { end, hasEvents, sealed }: Written, cause: unknown): Promise<boolean> {
+	if (!(await link.isUpWithin(SETTLE_MS)) || (sealed === undefined && !hasEvents)) throw storeUnknown(cause);
+	try {
+		return await link.transaction(`BEGIN; ${CHANGES_LOCK}`, async () =>
+			sealed === undefined ? hasEvent(link, end) : (await link.rows(HAS_TIP, [sealed])).length > 0,
+		);
+	} catch {
+		throw storeUnknown(cause);
+	}
+}
+
+async function hasEvent(sql: Sql, { seq, hash }: ChainEnd): Promise<boolean> {
+	if (seq === 0) return true;
+	const [event] = await sql.rows<{ hash: Buffer }>("SELECT hash FROM audit_event WHERE seq = $1", [seq]);
+	return event?.hash.equals(hash) === true;
 }

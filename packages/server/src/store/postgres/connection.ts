@@ -1,3 +1,5 @@
+import { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "pg";
 import pg from "pg";
 import type { Address } from "./address.ts";
@@ -10,19 +12,25 @@ export interface Sql {
 	run(text: string, values?: readonly unknown[]): Promise<number>;
 }
 
-/** A connection of its own. */
-export interface Connection extends Sql {
+/** Runs statements and transactions, one transaction at a time. */
+export interface Session extends Sql {
 	/**
 	 * Runs a step in one transaction, which is rolled back when the step throws.
 	 * @param begin the statements that begin it
-	 * @throws Error when the transaction was not committed
+	 * @throws Error when the transaction was not committed; CommitUnknown when nobody can tell
 	 */
 	transaction<Result>(begin: string, step: () => Promise<Result>): Promise<Result>;
 	/** Runs several statements without values. */
 	script(text: string): Promise<void>;
+}
+
+/** A connection of its own. */
+export interface Connection extends Session {
 	/** Process of the database that answers, as it named itself when the connection was made. */
 	readonly process_id: number;
-	/** Settles when the connection has ended, for any reason. */
+	/** Tells whether the connection has ended, or its database has stopped to answer. */
+	isLost(): boolean;
+	/** Settles when it is lost, or was closed. */
 	readonly ended: Promise<void>;
 	close(): Promise<void>;
 }
@@ -39,6 +47,10 @@ const SETTINGS = [
 	"SET standard_conforming_strings = on",
 	"SET enable_seqscan = off",
 	"SET jit = off",
+	// The database notices within half a minute that this machine is gone, and lets go of its locks.
+	"SET tcp_keepalives_idle = 10",
+	"SET tcp_keepalives_interval = 5",
+	"SET tcp_keepalives_count = 3",
 ];
 
 /** PostgreSQL's type of whole numbers of 8 bytes. */
@@ -50,62 +62,121 @@ const MAX_NAMED = 500;
 /** Milliseconds for a connection to be made. */
 const CONNECT_MS = 10_000;
 
+/** Milliseconds after which a database that does not answer a statement counts as lost. */
+const ANSWER_MS = 30_000;
+
+/** Milliseconds without traffic after which the connection is probed. */
+const QUIET_MS = 10_000;
+
+/** Milliseconds for a connection to end in order. */
+const END_MS = 2000;
+
+/** Says that a connection has ended, or that its database has stopped to answer: the transaction, if there was one, is rolled back. */
+export class ConnectionLost extends Error {}
+
+/** Says that a connection was lost after COMMIT was sent and before it was answered. */
+export class CommitUnknown extends ConnectionLost {}
+
 /** Opens a connection. @throws Error when the database cannot be reached, or refuses */
 export async function connect(address: Address): Promise<Connection> {
 	const types = { getTypeParser: (oid: number, format?: string) => parserOf(oid, format) } as pg.CustomTypesConfig;
 	const { tls, password, ...place } = address;
+	const socket = new Socket();
 	const client = new pg.Client({
 		...place,
+		stream: () => socket,
 		// As text, an empty one would be looked for in the environment.
 		password: () => password,
 		ssl: tls === undefined ? false : { ca: tls.ca, rejectUnauthorized: true },
 		types,
 		application_name: "svc",
 		keepAlive: true,
+		keepAliveInitialDelayMillis: QUIET_MS,
 		connectionTimeoutMillis: CONNECT_MS,
 	});
-	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+	const { promise: ended, resolve } = Promise.withResolvers<void>();
+	let isLost = false;
+	const lose = () => {
+		isLost = true;
+		socket.destroy();
+		resolve();
+	};
 	// Without a listener the process would end. The callers that wait for an answer get the error.
-	client.on("error", () => undefined);
-	client.once("end", end);
+	client.on("error", lose);
+	client.once("end", lose);
 	await client.connect();
-	for (const setting of SETTINGS) await client.query(setting);
+	const statements = statementsOf(client, lose);
+	for (const setting of SETTINGS) await statements.script(setting);
 	const { processID: process_id } = client as Client & { processID: number };
-	return { ...statementsOf(client), process_id, ended, close: () => client.end() };
+	return { ...statements, process_id, isLost: () => isLost, ended, close: () => closeInOrder(client, socket) };
 }
 
-function statementsOf(client: Client): Omit<Connection, "process_id" | "ended" | "close"> {
-	const names = new Map<string, string>();
-	/** Names a statement, so that it is parsed once a connection. Filters make more texts than the database should keep. */
-	const nameOf = (text: string) => {
-		const known = names.get(text);
-		if (known !== undefined || names.size >= MAX_NAMED) return known;
-		const name = `s${names.size}`;
-		names.set(text, name);
-		return name;
+async function closeInOrder(client: Client, socket: Socket): Promise<void> {
+	await Promise.race([client.end().catch(() => undefined), delay(END_MS, undefined, { ref: false })]);
+	socket.destroy();
+}
+
+/** SQLSTATE of a database that ends the connection: an administrator or a crash stops it, or it is starting. */
+const ENDING = /^(08|57P)/;
+
+/** Tells whether the database itself refused the statement, and goes on. */
+function isRefusal(error: unknown): boolean {
+	return error instanceof pg.DatabaseError && !ENDING.test(error.code ?? "");
+}
+
+function statementsOf(client: Client, lose: () => void): Session {
+	/** Sends a statement. @throws ConnectionLost when it has no answer */
+	const send = async (query: string | pg.QueryConfig): Promise<pg.QueryResult> => {
+		const late = setTimeout(lose, ANSWER_MS);
+		try {
+			return await client.query(query);
+		} catch (cause) {
+			if (isRefusal(cause)) throw cause;
+			lose();
+			throw new ConnectionLost("the connection to the database was lost", { cause });
+		} finally {
+			clearTimeout(late);
+		}
 	};
-	const ask = (text: string, values: readonly unknown[]) => {
-		const name = nameOf(text);
-		return client.query({ ...(name !== undefined && { name }), text, values: [...values] });
-	};
+	const named = createNames();
+	const ask = (text: string, values: readonly unknown[]) => send({ ...named(text), text, values: [...values] });
 	return {
 		rows: async <Row>(text: string, values: readonly unknown[] = []) => (await ask(text, values)).rows as Row[],
 		run: async (text, values = []) => (await ask(text, values)).rowCount ?? 0,
-		script: async (text) => void (await client.query(text)),
+		script: async (text) => void (await send(text)),
 		async transaction(begin, step) {
 			try {
-				await client.query(begin);
+				await send(begin);
 				const result = await step();
-				const { command } = await client.query("COMMIT");
-				// A transaction that failed meanwhile answers COMMIT with ROLLBACK, and without an error.
-				if (command !== "COMMIT") throw new Error("the database rolled the transaction back");
+				await commit(send);
 				return result;
 			} catch (error) {
 				// Fails only where the connection has ended, and the transaction with it.
-				await client.query("ROLLBACK").catch(() => undefined);
+				await send("ROLLBACK").catch(() => undefined);
 				throw error;
 			}
 		},
+	};
+}
+
+async function commit(send: (text: string) => Promise<pg.QueryResult>): Promise<void> {
+	const { command } = await send("COMMIT").catch((error: unknown) => {
+		throw error instanceof ConnectionLost ? new CommitUnknown(error.message, { cause: error }) : error;
+	});
+	// A transaction that failed meanwhile answers COMMIT with ROLLBACK, and without an error.
+	if (command !== "COMMIT") throw new Error("the database rolled the transaction back");
+}
+
+/** Names statements, so that each is parsed once a connection. Filters make more texts than the database should keep. */
+function createNames(): (text: string) => { name?: string } {
+	const names = new Map<string, string>();
+	return (text) => {
+		const known = names.get(text);
+		if (known !== undefined) return { name: known };
+		if (names.size >= MAX_NAMED) return {};
+		const name = `s${names.size}`;
+		names.set(text, name);
+		return { name };
 	};
 }
 

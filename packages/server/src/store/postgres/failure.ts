@@ -1,9 +1,27 @@
+import { AppError } from "../../errors.ts";
+import { storeAway } from "../answers.ts";
+import { ConnectionLost } from "./connection.ts";
+
 /** Five letters and digits that PostgreSQL names an error by. */
 const CODE = /^[0-9A-Z]{5}$/;
+
+/** SQLSTATE of a database that lacks a resource such as space on its disk, that cannot be written, or where another program holds a lock. */
+const UNABLE = /^(53|58|25006|55P03)/;
 
 /** Makes an error of the database one that says no more than its code: its text may hold what was written. */
 export function harmless(error: unknown): Error {
 	if (!(error instanceof Error)) return new Error("the database failed");
-	const code = "code" in error ? String(error.code) : "";
+	if (error instanceof AppError) return error;
+	if (isUnable(error)) return storeAway(error instanceof ConnectionLost ? error : new Error(codeOf(error)));
+	const code = codeOf(error);
 	return CODE.test(code) ? new Error(`the database refused the change: ${code}`) : error;
+}
+
+/** Tells whether the database cannot work now, for a reason outside of what was asked. */
+export function isUnable(error: unknown): boolean {
+	return error instanceof ConnectionLost || UNABLE.test(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+	return error instanceof Error && "code" in error ? String(error.code) : "";
 }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { FatalError } from "../../errors.ts";
 import { type SchemaObjects, schemaDifference } from "../schema-difference.ts";
-import { type Connection, makeSchema, SCHEMA, type Sql } from "./connection.ts";
+import { makeSchema, SCHEMA, type Session, type Sql } from "./connection.ts";
 import { CHANGES_LOCK } from "./locks.ts";
 import { ACCESS } from "./migrations/0001-access.ts";
 import { CONTENT } from "./migrations/0002-content.ts";
@@ -23,26 +23,26 @@ export type FindAlterations = (sql: Sql) => Promise<string[]>;
  * Brings the schema up to date in one transaction, while no other server changes anything.
  * @throws FatalError when the database is newer than this program or has another history, or its schema was altered and would be migrated
  */
-export function migrate(connection: Connection, now: string): Promise<FindAlterations> {
-	return connection.transaction("BEGIN", async () => {
-		await connection.run(CHANGES_LOCK);
-		await makeSchema(connection);
-		await connection.run(LIST);
-		const applied = await connection.rows<{ name: string; hash: string }>(
+export function migrate(session: Session, now: string): Promise<FindAlterations> {
+	return session.transaction("BEGIN", async () => {
+		await session.run(CHANGES_LOCK);
+		await makeSchema(session);
+		await session.run(LIST);
+		const applied = await session.rows<{ name: string; hash: string }>(
 			"SELECT name, hash FROM migration ORDER BY name",
 		);
 		refuseOther(applied);
 		const pending = MIGRATIONS.slice(applied.length);
-		if (applied.length > 0 && pending.length > 0) await refuseAltered(connection, applied.length);
+		if (applied.length > 0 && pending.length > 0) await refuseAltered(session, applied.length);
 		for (const { name, sql } of pending) {
-			await connection.script(sql);
-			await connection.run("INSERT INTO migration (name, hash, applied_at) VALUES ($1, $2, $3)", [
+			await session.script(sql);
+			await session.run("INSERT INTO migration (name, hash, applied_at) VALUES ($1, $2, $3)", [
 				name,
 				hash("sha256", sql),
 				now,
 			]);
 		}
-		const made = await madeBy(connection, MIGRATIONS.length);
+		const made = await madeBy(session, MIGRATIONS.length);
 		return async (sql) => schemaDifference(await schemaObjects(sql, SCHEMA), made);
 	});
 }
@@ -61,9 +61,9 @@ function refuseOther(applied: readonly { name: string; hash: string }[]): void {
 }
 
 /** Refuses to migrate a schema that another program altered: the migration would run that program's triggers, and hide what it did. */
-async function refuseAltered(connection: Connection, applied: number): Promise<void> {
-	const made = await madeBy(connection, applied);
-	const altered = schemaDifference(await schemaObjects(connection, SCHEMA), made);
+async function refuseAltered(session: Session, applied: number): Promise<void> {
+	const made = await madeBy(session, applied);
+	const altered = schemaDifference(await schemaObjects(session, SCHEMA), made);
 	if (altered.length > 0)
 		throw new FatalError(
 			`the database's schema was altered by another program (${altered.join(", ")}), so nothing was migrated: restore a backup`,
@@ -71,13 +71,13 @@ async function refuseAltered(connection: Connection, applied: number): Promise<v
 }
 
 /** Describes what the first migrations make: in a schema of its own, which is rolled back. Another version of PostgreSQL may describe it in other words. */
-async function madeBy(connection: Connection, migrations: number): Promise<SchemaObjects> {
+async function madeBy(session: Session, migrations: number): Promise<SchemaObjects> {
 	const schema = `${SCHEMA}_made`;
-	await connection.script(
+	await session.script(
 		`SAVEPOINT made; CREATE SCHEMA ${schema}; SET LOCAL search_path = ${schema}, pg_temp; ${LIST}`,
 	);
-	for (const { sql } of MIGRATIONS.slice(0, migrations)) await connection.script(sql);
-	const made = await schemaObjects(connection, schema);
-	await connection.script("ROLLBACK TO SAVEPOINT made");
+	for (const { sql } of MIGRATIONS.slice(0, migrations)) await session.script(sql);
+	const made = await schemaObjects(session, schema);
+	await session.script("ROLLBACK TO SAVEPOINT made");
 	return made;
 }

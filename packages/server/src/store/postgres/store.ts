@@ -1,28 +1,29 @@
 import { createRowMacs, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
-import type { Store } from "../store.ts";
+import type { Store, StoreState } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
 import { takeDatabase } from "./admission.ts";
-import { createChanges, type Trust } from "./changes.ts";
-import { type Connection, connect } from "./connection.ts";
+import { type Changes, createChanges, type Trust } from "./changes.ts";
 import { takeCopy } from "./copies.ts";
-import { createLane, LANES, type Lane, type LaneName } from "./lanes.ts";
+import type { Lane } from "./lanes.ts";
+import { createLinks, type Links, openLanes } from "./links.ts";
 import { type FindAlterations, migrate } from "./migrate.ts";
 import { findMisfits, isNew } from "./misfits.ts";
-import { createWriter } from "./writer.ts";
+import { createWriter, type Writer } from "./writer.ts";
 
-/** Exit code of a storage failure: EX_IOERR. Design: §4. */
-const STORAGE_EXIT_CODE = 74;
-
-/** Database to open, and listener to its end. */
+/** Database to open, and listeners. */
 export interface PostgresOptions {
 	address: Address;
 	/** Start of the server. */
 	now: Date;
-	/** Called once when a connection was lost: the process must end. */
+	/** Called once when the database cannot be used any more: the process must end. */
 	onFailure(error: FatalError): void;
+	/** Lets other servers use the database at the same time; the parts of a server that remember things do not know of one another yet. */
+	isShared?: boolean;
+	/** Called when the database cannot be reached any more, and when it can be again. */
+	onState?(state: StoreState): void;
 }
 
 /** The keys of rows, and what was found altered under them. */
@@ -40,16 +41,19 @@ interface Guard extends Trust {
  * Opens the PostgreSQL adapter of the store, without caches: connects, migrates, and keeps its connections.
  * @throws FatalError when the database cannot be used, or another server uses it; Error when it cannot be reached
  */
-export async function openPostgresStore({ address, now, onFailure }: PostgresOptions): Promise<Store> {
-	const links = createLinks(address, onFailure);
+export async function openPostgresStore({ isShared, address, now, onFailure, onState }: PostgresOptions): Promise<Store> {
+	const links = createLinks(address, onState);
 	try {
-		const writing = await links.open();
-		await takeDatabase(writing);
+		const guard = createGuard();
+		let changes: Changes | undefined;
+		const writing = await links.open(async (connection) => {
+			if (isShared !== true) await takeDatabase(connection);
+			if ((await changes?.isKeptIn(connection)) === false) onFailure(lostAnswers());
+		});
 		const findAlterations = await migrate(writing, now.toISOString());
 		const lanes = await openLanes(links);
-		const guard = createGuard();
-		const changes = createChanges(writing, guard);
-		const writer = createWriter(changes, links.isUsable);
+		changes = createChanges(writing, guard);
+		const writer = createWriter(changes, writing.isUp);
 		const adapter = createAdapter({
 			lanes,
 			writer,
@@ -60,8 +64,8 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 		});
 		return {
 			...adapter,
-			state: () => ({ type: "postgresql", status: "healthy" }),
-			isWritable: async () => links.isUsable(),
+			state: links.state,
+			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
 			copyTo: (file) => takeCopy(address, file),
@@ -76,6 +80,34 @@ export async function openPostgresStore({ address, now, onFailure }: PostgresOpt
 		await links.close();
 		throw error;
 	}
+}
+
+/** Exit code of a storage failure: EX_IOERR. Design: §4. */
+const STORAGE_EXIT_CODE = 74;
+
+function lostAnswers(): FatalError {
+	return new FatalError(
+		"the database has lost changes that were answered, or is another one, stopping: restore the right one, or its backup, then start again",
+		STORAGE_EXIT_CODE,
+	);
+}
+
+/** Milliseconds between two attempts to write after one failed. */
+const PROBE_EVERY_MS = 1000;
+
+/** Tells whether a write succeeds; after one that failed, it tries with a small one. */
+function probe(write: Store["health"]["probe"], writer: Writer, links: Links): Store["isWritable"] {
+	let last = 0;
+	return async (now) => {
+		if (links.state().status !== "healthy") return false;
+		if (!writer.isFailing()) return true;
+		if (now.getTime() - last < PROBE_EVERY_MS) return false;
+		last = now.getTime();
+		return write(now.toISOString()).then(
+			() => true,
+			() => false,
+		);
+	};
 }
 
 /** Makes the operations that compare the database with what the last change left; the first one also compares its schema with what the migrations make. */
@@ -93,44 +125,6 @@ function looking(lane: Lane, guard: Guard, findAlterations: FindAlterations): Pi
 		},
 		misfits: () => lane.ask((sql) => findMisfits(sql, guard.macs(), ["access", "content"])),
 	};
-}
-
-/** Makes the connections of a store: when one is lost, the store has failed. */
-function createLinks(address: Address, onFailure: PostgresOptions["onFailure"]) {
-	const connections: Connection[] = [];
-	let isUsable = true;
-	const lost = () => {
-		if (!isUsable) return;
-		isUsable = false;
-		onFailure(
-			new FatalError(
-				"a connection to the database was lost, stopping: check the database, then start again",
-				STORAGE_EXIT_CODE,
-			),
-		);
-	};
-	return {
-		isUsable: () => isUsable,
-		async open() {
-			const connection = await connect(address);
-			connections.push(connection);
-			void connection.ended.then(lost);
-			return connection;
-		},
-		async close() {
-			isUsable = false;
-			await Promise.all(connections.map((connection) => connection.close()));
-		},
-	};
-}
-
-async function openLanes(links: ReturnType<typeof createLinks>): Promise<Record<LaneName, Lane>> {
-	const open = async (name: LaneName) => {
-		const connections = await Promise.all(Array.from({ length: LANES[name] }, links.open));
-		return createLane(connections, links.isUsable, name === "requests");
-	};
-	const [requests, long, everything] = await Promise.all([open("requests"), open("long"), open("everything")]);
-	return { requests, long, everything };
 }
 
 function createGuard(): Guard {

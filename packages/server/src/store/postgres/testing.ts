@@ -12,19 +12,21 @@ export interface PostgresTestStore {
 
 let made = 0;
 
-/** Opens a store in a new database of a test's server, or in a used one; it is closed after the test. */
+/** Opens a store in a new database of a test's server, or in a used one; it is closed after the test. @param expected gets the failures that the test expects */
 export async function openPostgresTestStore(
 	cleanup: Cleanup,
-	server: Postgres,
+	server: Pick<Postgres, "host" | "port" | "user">,
 	used?: string,
+	expected?: Error[],
 ): Promise<PostgresTestStore> {
 	const { host, port, user } = server;
 	const database = used ?? `svc_${++made}`;
 	if (used === undefined) await aside(server, "postgres", `CREATE DATABASE ${database}`);
-	const failures: Error[] = [];
+	const failures: Error[] = expected ?? [];
 	const opened = await openPostgresStore({
 		address: { host, port, user, database, password: "" },
 		now: new Date("2030-01-01T00:00:00Z"),
+		isShared: true,
 		onFailure: (failure) => failures.push(failure),
 	});
 	await opened.guard([ROW_KEY]);
@@ -38,7 +40,7 @@ export async function openPostgresTestStore(
 	};
 	cleanup.after(async () => {
 		await store.close();
-		if (failures.length > 0) throw failures[0];
+		if (expected === undefined && failures.length > 0) throw failures[0];
 	});
 	return { store, database };
 }

@@ -1,9 +1,9 @@
 import type { AuditEvent } from "../../audit/model.ts";
-import type { AppError } from "../../errors.ts";
+import { AppError } from "../../errors.ts";
 import { madeEventIn, refuseEvent } from "../../policy/decide.ts";
-import { closing, storageUnavailable } from "../answers.ts";
+import { closing, storeAway } from "../answers.ts";
 import type { Changes } from "./changes.ts";
-import { harmless } from "./failure.ts";
+import { harmless, isUnable } from "./failure.ts";
 import { currentAccess } from "./writes/current-access.ts";
 
 /** An operation, or an event that stands alone. */
@@ -19,6 +19,8 @@ interface Waiting {
 export interface Writer {
 	append(event: AuditEvent): Promise<void>;
 	run(run: (...args: unknown[]) => Promise<unknown>, args: unknown[]): Promise<unknown>;
+	/** Tells whether the last change failed because the database could not write. */
+	isFailing(): boolean;
 	/** Answers what was asked, and nothing more. */
 	close(): Promise<void>;
 }
@@ -28,11 +30,11 @@ const MAX_GROUP = 512;
 
 type Outcome = { done: unknown } | { refused: AppError };
 
-/** Makes the queue: what arrives while a transaction commits is the next one. @param isUsable false once the connection has ended */
-export function createWriter(changes: Changes, isUsable: () => boolean): Writer {
+/** Makes the queue: what arrives while a transaction commits is the next one. @param isUp tells whether there is a connection */
+export function createWriter(changes: Changes, isUp: () => boolean): Writer {
 	const waiting: Waiting[] = [];
 	let draining: Promise<void> | undefined;
-	let isClosing = false;
+	let [isClosing, isFailing] = [false, false];
 
 	async function drain(): Promise<void> {
 		// The requests that are handled in this turn of the event loop share a transaction.
@@ -45,10 +47,13 @@ export function createWriter(changes: Changes, isUsable: () => boolean): Writer 
 	async function settle(group: readonly Waiting[]): Promise<void> {
 		try {
 			const outcomes = await changes.alone(() => inOrder(group));
+			isFailing = false;
 			for (const [index, outcome] of outcomes.entries()) answer(group[index], outcome);
 		} catch (error) {
-			if (group.length > 1 && isUsable()) for (const one of group) await settle([one]);
-			else for (const one of group) one.reject(isUsable() ? harmless(error) : storageUnavailable());
+			isFailing = isUnable(error);
+			const isOfAll = isFailing || error instanceof AppError;
+			if (group.length > 1 && !isOfAll) for (const one of group) await settle([one]);
+			else for (const one of group) one.reject(harmless(error));
 		}
 	}
 
@@ -75,7 +80,7 @@ export function createWriter(changes: Changes, isUsable: () => boolean): Writer 
 	}
 
 	function enqueue(operation: Operation): Promise<unknown> {
-		if (!isUsable()) return Promise.reject(storageUnavailable());
+		if (!isUp()) return Promise.reject(storeAway());
 		if (isClosing) return Promise.reject(closing());
 		return new Promise((resolve, reject) => {
 			waiting.push({ operation, resolve, reject });
@@ -86,6 +91,7 @@ export function createWriter(changes: Changes, isUsable: () => boolean): Writer 
 	return {
 		append: async (event) => void (await enqueue({ event })),
 		run: (run, args) => enqueue({ run, args }),
+		isFailing: () => isFailing,
 		async close() {
 			isClosing = true;
 			await draining;

@@ -1,0 +1,80 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type Connection, ConnectionLost, type Session } from "./connection.ts";
+
+/** A session whose connection is made again whenever it was lost. While there is none, statements throw ConnectionLost. */
+export interface Link extends Session {
+	isUp(): boolean;
+	/** Waits for a connection. @returns false when there was none in time */
+	isUpWithin(patience_ms: number): Promise<boolean>;
+	close(): Promise<void>;
+}
+
+/** Milliseconds between two attempts, which grow from the first to the last. */
+const FIRST_MS = 100;
+const LAST_MS = 2000;
+
+/**
+ * Opens a link.
+ * @param open makes a connection, the first and each later one
+ * @param onChange called after a connection was lost, and after one was made again
+ * @throws Error when the first connection cannot be made
+ */
+export async function openLink(open: () => Promise<Connection>, onChange: () => void): Promise<Link> {
+	let current: Connection | undefined;
+	/** A transaction ends with the connection on which it began. */
+	let pinned: Connection | undefined;
+	let back = Promise.withResolvers<void>();
+	const closing = new AbortController();
+	const use = (connection: Connection) => {
+		current = connection;
+		back.resolve();
+		void connection.ended.then(() => {
+			if (closing.signal.aborted) return;
+			current = undefined;
+			back = Promise.withResolvers();
+			onChange();
+			void renew();
+		});
+	};
+	const renew = async () => {
+		for (let wait_ms = FIRST_MS; !closing.signal.aborted; wait_ms = Math.min(2 * wait_ms, LAST_MS)) {
+			const made = await open().catch(() => undefined);
+			if (made !== undefined && closing.signal.aborted) return made.close();
+			if (made !== undefined) {
+				use(made);
+				return onChange();
+			}
+			await delay(wait_ms, undefined, { signal: closing.signal }).catch(() => undefined);
+		}
+	};
+	const isUp = () => current?.isLost() === false;
+	const connection = () => pinned ?? current ?? lost();
+	use(await open());
+	return {
+		rows: async (text, values) => connection().rows(text, values),
+		run: async (text, values) => connection().run(text, values),
+		script: async (text) => connection().script(text),
+		async transaction(begin, step) {
+			pinned = connection();
+			try {
+				return await pinned.transaction(begin, step);
+			} finally {
+				pinned = undefined;
+			}
+		},
+		isUp,
+		async isUpWithin(patience_ms) {
+			if (!isUp()) await current?.ended;
+			await Promise.race([back.promise, delay(patience_ms, undefined, { ref: false })]);
+			return isUp();
+		},
+		async close() {
+			closing.abort();
+			await current?.close();
+		},
+	};
+}
+
+function lost(): never {
+	throw new ConnectionLost("there is no connection to the database");
+}

@@ -1,0 +1,129 @@
+/* What becomes of questions and changes when connections to a real PostgreSQL are cut. */
+import assert from "node:assert/strict";
+import { after, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
+import { startProxy } from "../../../../../test/peers/proxy.ts";
+import { AppError } from "../../errors.ts";
+import { anAccount, anEvent } from "../../testing/rows.ts";
+import { addAccount } from "../../testing/rules.ts";
+import { aside, openPostgresTestStore } from "./testing.ts";
+
+const options = { skip: skipWithoutPostgres };
+let server: Promise<Postgres> | undefined;
+after(async () => (await server)?.stop());
+
+/** Opens a store behind a proxy, with an account. */
+async function setUp(t: TestContext, failures?: Error[]) {
+	server ??= startPostgres();
+	const running = await server;
+	const proxy = await startProxy(running.port);
+	const through = { ...running, port: proxy.port };
+	const database = await newDatabase(running);
+	const { store } = await openPostgresTestStore(t, through, database, failures);
+	t.after(() => proxy.stop());
+	const { id } = await addAccount(store);
+	const count = async (where: string) =>
+		Number((await aside(running, database, `SELECT count(*) AS n FROM svc.${where}`))[0]?.n);
+	return { store, proxy, id, count, aside: (text: string) => aside(running, database, text) };
+}
+
+let made = 0;
+
+async function newDatabase(running: Postgres): Promise<string> {
+	const name = `svc_lossy_${++made}`;
+	await aside(running, "postgres", `CREATE DATABASE ${name}`);
+	return name;
+}
+
+/** Waits until something is so. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+	while (!(await isSo())) await pause(5);
+}
+
+/** Asks again while the database is away. */
+async function again<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+	for (;;) {
+		try {
+			return await ask();
+		} catch (error) {
+			if (!isAway(error)) throw error;
+			await pause(5);
+		}
+	}
+}
+
+const isAway = (error: unknown) =>
+	error instanceof AppError && error.code === "store_unavailable" && Number(error.headers["Retry-After"]) > 0;
+
+test("a change whose commit was made and not answered is answered as made, once", options, async (t) => {
+	const { store, proxy, count } = await setUp(t);
+	const account = anAccount();
+	proxy.mute("COMMIT");
+	const registering = store.accounts.register(account, anEvent());
+	await until(async () => (await count(`account WHERE id = '${account.id}'`)) === 1);
+	proxy.reset();
+	assert.equal((await registering).outcome, "done");
+	assert.equal(await count(`account WHERE id = '${account.id}'`), 1);
+	await until(() => store.state().status === "healthy");
+	assert.deepEqual(await store.misfits(), { access: [], content: [] });
+});
+
+test("an event whose commit was made and not answered is in the log once", options, async (t) => {
+	const { store, proxy, count } = await setUp(t);
+	const before = await count("audit_event");
+	proxy.mute("COMMIT");
+	const appending = store.audit.append(anEvent());
+	await until(async () => (await count("audit_event")) === before + 1);
+	proxy.reset();
+	await appending;
+	assert.equal(await count("audit_event"), before + 1);
+});
+
+test("a change whose commit did not arrive was not made, and says so", options, async (t) => {
+	const { store, proxy, count } = await setUp(t);
+	const account = anAccount();
+	const held = proxy.hold("COMMIT");
+	const registering = store.accounts.register(account, anEvent());
+	await held.caught;
+	proxy.reset();
+	await assert.rejects(registering, isAway);
+	assert.equal(await count(`account WHERE id = '${account.id}'`), 0);
+	await again(() => store.accounts.register(account, anEvent()));
+	assert.deepEqual(await store.misfits(), { access: [], content: [] });
+});
+
+test("while the database is away questions and changes are refused, and then answered again", options, async (t) => {
+	const { store, proxy, id } = await setUp(t);
+	assert.equal(store.state().status, "healthy");
+	proxy.refuse();
+	await until(() => store.state().status === "away");
+	assert.ok(store.state().since);
+	await assert.rejects(async () => store.accounts.byId(id), isAway);
+	await assert.rejects(store.audit.append(anEvent()), isAway);
+	assert.equal(await store.isWritable(new Date()), false);
+	proxy.restore();
+	await until(() => store.state().status === "healthy");
+	assert.equal((await store.accounts.byId(id))?.id, id);
+	await store.audit.append(anEvent());
+	assert.equal(await store.isWritable(new Date()), true);
+});
+
+test("questions under way when the connections are cut are refused, not lost", options, async (t) => {
+	const { store, proxy, id } = await setUp(t);
+	const asked = Array.from({ length: 50 }, async () => store.accounts.byId(id));
+	proxy.reset();
+	for (const answer of await Promise.allSettled(asked))
+		assert.ok(answer.status === "rejected" ? isAway(answer.reason) : answer.value?.id === id);
+	assert.equal((await again(async () => store.accounts.byId(id)))?.id, id);
+});
+
+test("a database that lost answered changes is not used again", options, async (t) => {
+	const failures: Error[] = [];
+	const { store, proxy, aside } = await setUp(t, failures);
+	await store.audit.append(anEvent());
+	await aside("SET session_replication_role = replica; DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event)");
+	proxy.reset();
+	await until(() => failures.length > 0);
+	assert.equal(failures.length, 1);
+});
