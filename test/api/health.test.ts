@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, type Api, api } from "../harness/client.ts";
-import { fields, ok } from "../harness/expect.ts";
+import { fields, ok, refused } from "../harness/expect.ts";
 import { apiToken, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -43,6 +43,14 @@ test("a healthy server says so, with its version, build and mode", async () => {
 	assert.match(health.version, /^\d+\.\d+\.\d+/);
 	assert.match(health.commit, /^(?:[0-9a-f]{7,40}|unknown)$/);
 	assert.ok(health.built === "unknown" || !Number.isNaN(Date.parse(health.built)), health.built);
+});
+
+test("a server that takes requests says so to a load balancer, briefly", async () => {
+	const ready = ok(await client.get<Health>("/health?ready=true"));
+	fields(ready, ["status", "version", "commit", "built", "mode", "checks", "store"]);
+	assert.equal(ready.status, "healthy");
+	fields(ok(await client.get("/health?ready=false")), [...Object.keys(ready), "details"]);
+	refused(await client.get("/health?ready=1"), 400, "validation_failed");
 });
 
 test("health needs no token and takes no notice of a wrong one", async () => {

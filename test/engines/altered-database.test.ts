@@ -39,6 +39,7 @@ test("a credential whose lease another program put off is revoked immediately", 
 	await eventually("the credential is gone", async () => !(await redis.users()).includes(username));
 	const health = await client.get<{ status: string; checks: { database: string } }>("/health");
 	assert.deepEqual([health.status, health.body.checks.database], [503, "unhealthy"]);
+	ok(await client.get("/health?ready=true"));
 	assert.match(world.server.stderr(), /"event":"leases\.distrusted","count":1/);
 	assert.match(world.server.stderr(), /"event":"rows\.altered".*\blease\b/);
 	ok(await client.get("/realms", { token: world.admin.token }));
@@ -69,6 +70,7 @@ test(
 		refused(await client.post("/auth/login", { email: admin.email, password: PASSWORD }), 503, "database_altered");
 		const health = await client.get<{ status: string; checks: { database: string } }>("/health");
 		assert.deepEqual([health.status, health.body.status, health.body.checks.database], [503, "unhealthy", "unhealthy"]);
+		assert.equal((await client.get("/health?ready=true")).status, 503);
 		assert.match(world.server.stderr(), /"event":"database\.altered".*\bpromote\b/);
 		await eventually("the credential is gone", async () => !(await redis.users()).includes(username));
 		await restartAfter("DROP TRIGGER promote");

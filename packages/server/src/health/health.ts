@@ -12,6 +12,8 @@ export interface HealthNeeds {
 	system: System;
 	keyring: Keyring;
 	build: Build;
+	/** Tells whether nothing in the database is believed, so that every request is refused. */
+	isAltered(): boolean;
 	/** Tells whether no alteration of the database was found. */
 	isSound(): boolean;
 	/** Tells whether the server is stopping. */
@@ -27,30 +29,44 @@ export interface Health extends Build {
 	checks: { database: State; encryption: State };
 	/** Ours: what stores the data, and whether it can be reached. */
 	store: StoreState;
-	/** Ours: engines, targets and leases. An unreachable target does not make the server unhealthy. Absent when the database cannot answer. */
+	/** Ours: engines, targets and leases. An unreachable target does not make the server unhealthy. Absent when the database cannot answer, or only readiness is asked for. */
 	details?: EngineHealth;
 }
 
 /** Checks that the database can be read and written and that text can be sealed and opened. Never throws. */
 export async function checkHealth(needs: HealthNeeds): Promise<Health> {
-	const [database, encryption] = await Promise.all([checkDatabase(needs), checkEncryption(needs)]);
+	const checks = await Promise.all([checkDatabase(needs), checkEncryption(needs)]);
 	const details = await describeEngines({ ...needs.engines, store: needs.store }).catch(() => undefined);
-	const isHealthy = database && encryption && !needs.isStopping();
+	return { ...describe(needs, ...checks), ...(details === undefined ? {} : { details }) };
+}
+
+/**
+ * Checks that this server takes requests, as a load balancer asks: it does not stop, believes the database and can read it. What all servers of a database
+ * share, such as a full disk, takes none of them away. Never throws.
+ */
+export async function checkReadiness(needs: HealthNeeds): Promise<Health> {
+	const answers = !needs.isAltered() && (await canRead(needs).catch(() => false));
+	return describe(needs, answers, await checkEncryption(needs));
+}
+
+function describe(needs: HealthNeeds, database: boolean, encryption: boolean): Health {
 	const state = (good: boolean): State => (good ? "healthy" : "unhealthy");
 	return {
-		status: state(isHealthy),
+		status: state(database && encryption && !needs.isStopping()),
 		...needs.build,
 		mode: "standalone",
 		checks: { database: state(database), encryption: state(encryption) },
 		store: needs.store.state(),
-		...(details === undefined ? {} : { details }),
 	};
 }
 
-async function checkDatabase({ store, system, keyring, isSound }: HealthNeeds): Promise<boolean> {
+async function canRead({ store, keyring }: HealthNeeds): Promise<boolean> {
+	return (await store.keys.fingerprint()) === keyring.fingerprint;
+}
+
+async function checkDatabase(needs: HealthNeeds): Promise<boolean> {
 	try {
-		if (!isSound()) return false;
-		return (await store.keys.fingerprint()) === keyring.fingerprint && (await store.isWritable(system.now()));
+		return needs.isSound() && (await canRead(needs)) && (await needs.store.isWritable(needs.system.now()));
 	} catch {
 		return false;
 	}

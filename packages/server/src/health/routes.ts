@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { publicRoute, type Route } from "../http/route.ts";
-import { Count, Instant } from "../messages.ts";
-import { checkHealth, type Health, type HealthNeeds } from "./health.ts";
+import { Count, errorMessage, Instant } from "../messages.ts";
+import { checkHealth, checkReadiness, type Health, type HealthNeeds } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 
 const State = v.picklist(["healthy", "unhealthy"]);
@@ -37,7 +37,12 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 			method: "GET",
 			path: "/api/v1/health",
 			trustsNothing: true,
-			summary: "Health of the server: 503 when it cannot work",
+			summary: "Health of the server: 503 when it cannot work; ready=true only asks whether it takes requests",
+			query: v.object({
+				ready: v.optional(
+					v.picklist(["true", "false"], errorMessage("validation_failed", "ready must be true or false")),
+				),
+			}),
 			status: 200,
 			other: { status: 503, when: (health) => (health as Health).status !== "healthy" },
 			answer: v.object({
@@ -54,7 +59,7 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 				}),
 				details: v.optional(Details),
 			}),
-			handle: () => checkHealth(needs),
+			handle: ({ query }) => (query.ready === "true" ? checkReadiness(needs) : checkHealth(needs)),
 		}),
 		publicRoute({
 			method: "GET",
