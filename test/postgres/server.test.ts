@@ -88,6 +88,7 @@ test("while PostgreSQL is away requests get 503, and the server works again when
 	assert.equal(sick.body.checks.database, "unhealthy");
 	assert.equal(sick.body.store.status, "away");
 	assert.ok(sick.body.store.since);
+	assert.equal((await client.get("/health?ready=true")).status, 503);
 	await postgres.start();
 	while ((await client.get("/health")).status !== 200) await pause(20);
 	assert.equal(server.pid, pid);
