@@ -47,10 +47,11 @@ const EMPTY = Object.freeze({});
 
 /**
  * Segments `.` and `..` in any spelling, and backslashes. A URL parser resolves them before the router sees the path:
- * DELETE …/secrets/../../other would delete a realm.
+ * DELETE …/secrets/../../other would delete a realm. And U+0000: nothing has it in its name, and PostgreSQL refuses it.
  */
-const ODD_PATH = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
-const ODD = "this path does not exist: . and .. segments and backslashes are not resolved; percent-encode a key";
+const ODD_PATH = /^[^?]*(?:\\|%00|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
+const ODD =
+	"this path does not exist: . and .. segments and backslashes are not resolved, and no name has U+0000; percent-encode a key";
 
 /**
  * Mounts the routes. Each checks the token first, then query and body, then runs the rule; one function makes every answer and every error.
