@@ -122,7 +122,9 @@ test("a database that lost answered changes is not used again", options, async (
 	const failures: Error[] = [];
 	const { store, proxy, aside } = await setUp(t, failures);
 	await store.audit.append(anEvent());
-	await aside("SET session_replication_role = replica; DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event)");
+	await aside(
+		"SET session_replication_role = replica; DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event)",
+	);
 	proxy.reset();
 	await until(() => failures.length > 0);
 	assert.equal(failures.length, 1);

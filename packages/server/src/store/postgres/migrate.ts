@@ -73,9 +73,7 @@ async function refuseAltered(session: Session, applied: number): Promise<void> {
 /** Describes what the first migrations make: in a schema of its own, which is rolled back. Another version of PostgreSQL may describe it in other words. */
 async function madeBy(session: Session, migrations: number): Promise<SchemaObjects> {
 	const schema = `${SCHEMA}_made`;
-	await session.script(
-		`SAVEPOINT made; CREATE SCHEMA ${schema}; SET LOCAL search_path = ${schema}, pg_temp; ${LIST}`,
-	);
+	await session.script(`SAVEPOINT made; CREATE SCHEMA ${schema}; SET LOCAL search_path = ${schema}, pg_temp; ${LIST}`);
 	for (const { sql } of MIGRATIONS.slice(0, migrations)) await session.script(sql);
 	const made = await schemaObjects(session, schema);
 	await session.script("ROLLBACK TO SAVEPOINT made");

@@ -41,7 +41,13 @@ interface Guard extends Trust {
  * Opens the PostgreSQL adapter of the store, without caches: connects, migrates, and keeps its connections.
  * @throws FatalError when the database cannot be used, or another server uses it; Error when it cannot be reached
  */
-export async function openPostgresStore({ isShared, address, now, onFailure, onState }: PostgresOptions): Promise<Store> {
+export async function openPostgresStore({
+	isShared,
+	address,
+	now,
+	onFailure,
+	onState,
+}: PostgresOptions): Promise<Store> {
 	const links = createLinks(address, onState);
 	try {
 		const guard = createGuard();
