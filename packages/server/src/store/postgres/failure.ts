@@ -8,12 +8,16 @@ const CODE = /^[0-9A-Z]{5}$/;
 /** SQLSTATE of a database that lacks a resource such as space on its disk, that cannot be written, or where another program holds a lock. */
 const UNABLE = /^(53|58|25006|55P03)/;
 
+/** SQLSTATE of a text that PostgreSQL cannot hold. */
+const ODD_TEXT = "22021";
+
 /** Makes an error of the database one that says no more than its code: its text may hold what was written. */
 export function harmless(error: unknown): Error {
 	if (!(error instanceof Error)) return new Error("the database failed");
 	if (error instanceof AppError) return error;
 	if (isUnable(error)) return storeAway(error instanceof ConnectionLost ? error : new Error(codeOf(error)));
 	const code = codeOf(error);
+	if (code === ODD_TEXT) return new AppError("validation_failed", "text must not contain the character U+0000");
 	return CODE.test(code) ? new Error(`the database refused the change: ${code}`) : error;
 }
 

@@ -266,3 +266,18 @@ test("an altered schema is not migrated", options, async (t) => {
 	await (await reopen()).close();
 	assert.equal((await aside("SELECT 1 FROM pg_tables WHERE tablename = 'tip'")).length, 1);
 });
+
+test("text with U+0000 is refused as the caller's mistake, and nothing beside it", options, async (t) => {
+	const { store, member } = await setUp(t);
+	const isRefused = { name: "AppError", code: "validation_failed", status: 400 };
+	await assert.rejects(async () => store.accounts.byEmail("a\0b@example.com"), isRefused);
+	const [odd, sound] = [{ ...anAccount(), name: "a\0b" }, anAccount()];
+	const made = await Promise.allSettled([odd, sound].map((account) => store.accounts.register(account, anEvent())));
+	assert.deepEqual(
+		made.map(({ status }) => status),
+		["rejected", "fulfilled"],
+	);
+	await assert.rejects(store.accounts.register(odd, anEvent()), isRefused);
+	assert.notEqual(await store.accounts.byId(sound.id), undefined);
+	assert.notEqual(await store.accounts.byId(member.id), undefined);
+});
