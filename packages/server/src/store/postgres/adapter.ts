@@ -6,6 +6,7 @@ import type { Session } from "./connection.ts";
 import type { Change, Late, Macs, Snapshot } from "./database.ts";
 import type { Lane, LaneName } from "./lanes.ts";
 import type { FindAlterations } from "./migrate.ts";
+import { takingOddText } from "./odd-text.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { auditReads } from "./reads/audit.ts";
 import { engineReads } from "./reads/engines.ts";
@@ -67,8 +68,8 @@ export function createAdapter(ways: Ways): Operations {
 	const writes = writesOf(change) as unknown as Runs;
 	const reads = new WeakMap<Session, Runs>();
 	const readsFor = (session: Session): Runs => {
-		const known =
-			reads.get(session) ?? (readsOf({ ...createRows(session, macs), sql: session }, ways) as unknown as Runs);
+		const sql = takingOddText(session);
+		const known = reads.get(session) ?? (readsOf({ ...createRows(sql, macs), sql }, ways) as unknown as Runs);
 		reads.set(session, known);
 		return known;
 	};
