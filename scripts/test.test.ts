@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { skipWithoutStrip } from "../test/binary/built.ts";
 
 const PROGRAM = fileURLToPath(new URL("test.ts", import.meta.url));
 
@@ -25,14 +26,21 @@ writeFileSync(
 	test("a slow one fails", async () => { await setTimeout(200); assert.equal(1, 2); });`,
 );
 
+writeFileSync(
+	join(folder, "binary.test.mjs"),
+	`import { execFileSync } from "node:child_process";
+	import { test } from "node:test";
+	test("the binary runs", () => execFileSync(process.env.SVC_TEST_BINARY, ["version"]));`,
+);
+
 /** Runs the program without a trace of this run, which would keep it from running files. */
-function testing(...args: string[]): { status: number | null; text: string } {
-	const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], { env: {}, encoding: "utf8" });
+function testing(args: readonly string[], env = {}): { status: number | null; text: string } {
+	const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], { env, encoding: "utf8" });
 	return { status, text: (stdout + stderr).replaceAll(`${folder}/`, "") };
 }
 
 test("a run shows each file, one line for each skip reason, the slowest tests, the summary and the failures", () => {
-	const { status, text } = testing(join(folder, "*.test.mjs"));
+	const { status, text } = testing([join(folder, "{quick,slow}.test.mjs")]);
 	assert.equal(status, 1, text);
 	assert.match(text, /^1 of 2 +\d+\.\d s {2}quick\.test\.mjs$/m);
 	assert.match(text, /^2 of 2 +\d+\.\d s {2}slow\.test\.mjs$/m);
@@ -45,11 +53,20 @@ test("a run shows each file, one line for each skip reason, the slowest tests, t
 });
 
 test("a run whose tests all pass exits with 0, and lists them on request", () => {
-	const { status, text } = testing(join(folder, "quick.test.mjs"), "--verbose");
+	const { status, text } = testing([join(folder, "quick.test.mjs"), "--verbose"]);
 	assert.equal(status, 0, text);
 	assert.match(text, /a quick one passes \(\d/);
 });
 
 test("a run without a file fails", () => {
-	assert.equal(testing(join(folder, "none.test.mjs")).status, 1);
+	assert.equal(testing([join(folder, "none.test.mjs")]).status, 1);
+});
+
+test("with --binary, test files get a single binary, which is gone afterwards", { skip: skipWithoutStrip }, () => {
+	const file = join(folder, "binary.test.mjs");
+	assert.equal(testing([file]).status, 1);
+	const temporary = mkdtempSync(join(folder, "tmp-"));
+	const { status, text } = testing(["--binary", file], { TMPDIR: temporary });
+	assert.equal(status, 0, text);
+	assert.deepEqual(readdirSync(temporary), []);
 });

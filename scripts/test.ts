@@ -1,6 +1,7 @@
 /*
  * `npm test` runs all tests but those that are long by nature, `npm run test:all` runs all. Names or patterns of files: these only.
- * `--width 1` sets the files at once, `--verbose` shows each test.
+ * `--width 1` sets the files at once, `--verbose` shows each test. `--binary` starts svc as the single binary, made once, in place of the sources:
+ * half the processor time. So does a run of all quick tests. Other runs start the sources; `test:all` also runs the black-box tests with the binary.
  */
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -9,6 +10,7 @@ import process from "node:process";
 import { run } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { type Built, buildBinary, skipWithoutStrip } from "../test/binary/built.ts";
 import { report } from "./test/report.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -28,12 +30,18 @@ const { values, positionals } = parseArgs({
 		all: { type: "boolean", default: false },
 		width: { type: "string" },
 		verbose: { type: "boolean", default: false },
+		binary: { type: "boolean" },
 	},
 	allowPositionals: true,
 });
 
 const files = filesOf(positionals, values.all);
 if (files.length === 0) throw new Error("no test file has such a name");
+
+const write = (text: string) => void process.stdout.write(text);
+await using built = await ((values.binary ?? (positionals.length === 0 && !values.all && process.platform === "linux"))
+	? binary()
+	: undefined);
 
 const hasPassed = await report(
 	run({
@@ -42,10 +50,19 @@ const hasPassed = await report(
 		concurrency: widthOf(values.width, values.all),
 		execArgv: ["--import", CACHE],
 		timeout: TEST_MS,
+		// biome-ignore lint/style/noProcessEnv: test files get what this run got
+		env: { ...process.env, ...(built === undefined ? {} : { SVC_TEST_BINARY: built.file }) },
 	}),
-	{ files: files.length, folder: ROOT, isVerbose: values.verbose, write: (text) => void process.stdout.write(text) },
+	{ files: files.length, folder: ROOT, isVerbose: values.verbose, write },
 );
 process.exitCode = hasPassed ? 0 : 1;
+
+/** Makes the single binary, or says why the tests start the sources instead. */
+async function binary(): Promise<Built | undefined> {
+	if (skipWithoutStrip === false) return buildBinary();
+	write(`svc is started from source, which takes twice as long: ${skipWithoutStrip}\n`);
+	return undefined;
+}
 
 function filesOf(patterns: readonly string[], isAll: boolean): string[] {
 	const exclude = (path: string) => path.includes("node_modules");
