@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTestDatabase } from "./harness/database.ts";
-import { PROGRAM, type Program } from "./harness/program.ts";
+import { CACHED, PROGRAM, type Program } from "./harness/program.ts";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 const START_TIMEOUT_MS = 180_000;
@@ -118,6 +118,7 @@ function environment(data: string): Record<string, string> {
 	return {
 		PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
 		HOME: data,
+		...PROGRAM.environment,
 		SVC_DATA_DIR: data,
 		SVC_LISTEN: "127.0.0.1:0",
 		SVC_LOG_LEVEL: "debug",
@@ -126,8 +127,8 @@ function environment(data: string): Record<string, string> {
 }
 
 function programOf({ program }: ServerOptions): Program {
-	if (program !== undefined) return { file: process.execPath, arguments: [join(REPOSITORY, program)] };
-	return { file: PROGRAM.file, arguments: [...PROGRAM.arguments, "server"] };
+	if (program === undefined) return { ...PROGRAM, arguments: [...PROGRAM.arguments, "server"] };
+	return { ...PROGRAM, file: process.execPath, arguments: [...CACHED, join(REPOSITORY, program)] };
 }
 
 async function start(

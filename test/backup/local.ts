@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Outcome } from "../harness/cli.ts";
+import { PROGRAM } from "../harness/program.ts";
 
-const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/bin.mjs");
 const TIMEOUT_MS = 300_000;
 
 /** Runs a local command of `svc` on a data directory. @param env additional variables */
@@ -13,8 +13,9 @@ export async function runLocal(
 	args: readonly string[],
 	env: Record<string, string> = {},
 ): Promise<Outcome> {
-	const child = spawn(process.execPath, [MAIN, ...args], {
-		env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: data, SVC_DATA_DIR: data, ...env },
+	const own = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: data, SVC_DATA_DIR: data };
+	const child = spawn(PROGRAM.file, [...PROGRAM.arguments, ...args], {
+		env: { ...own, ...PROGRAM.environment, ...env },
 		stdio: ["ignore", "pipe", "pipe"],
 		timeout: TIMEOUT_MS,
 		killSignal: "SIGKILL",

@@ -6,6 +6,7 @@ import { globSync, readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { CACHED } from "../harness/program.ts";
 import { buildBinary, skipWithoutStrip } from "./built.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
@@ -40,11 +41,15 @@ test("the black-box tests pass with the single binary in place of the sources", 
 		BY_HARNESS.test(readFileSync(`${REPOSITORY}${file}`, "utf8")),
 	);
 	assert.ok(files.length > 75, `${files.length} files start the server`);
-	const child = spawn(process.execPath, ["--test", "--test-concurrency=1", "--test-reporter=spec", ...files], {
-		cwd: REPOSITORY,
-		env: { SVC_TEST_KILLS: KILLS, ...environment, SVC_TEST_BINARY: built.file },
-		stdio: ["ignore", "pipe", "inherit"],
-	});
+	const child = spawn(
+		process.execPath,
+		[...CACHED, "--test", "--test-concurrency=1", "--test-reporter=spec", ...files],
+		{
+			cwd: REPOSITORY,
+			env: { SVC_TEST_KILLS: KILLS, ...environment, SVC_TEST_BINARY: built.file },
+			stdio: ["ignore", "pipe", "inherit"],
+		},
+	);
 	const [report] = await Promise.all([text(child.stdout), once(child, "close")]);
 	assert.equal(child.exitCode, 0, report.slice(report.indexOf("failing tests:")));
 });

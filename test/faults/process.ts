@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { PROGRAM } from "../harness/program.ts";
+import { CACHED, PROGRAM } from "../harness/program.ts";
 import { tracedPid } from "./strace.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
@@ -89,13 +89,15 @@ export async function refusedStart(options: RunOptions): Promise<Ending> {
 }
 
 function launch({ data, env, script, wrap = (command) => command }: RunOptions): ChildProcess {
-	const server = script === undefined ? [PROGRAM.file, ...PROGRAM.arguments, "server"] : [process.execPath, ...script];
+	const own = script && [process.execPath, ...CACHED, ...script];
+	const server = own ?? [PROGRAM.file, ...PROGRAM.arguments, "server"];
 	const [command = "", ...args] = wrap(server);
 	return spawn(command, args, {
 		cwd: REPOSITORY,
 		env: {
 			PATH: `${dirname(process.execPath)}:/usr/sbin:/usr/bin:/sbin:/bin`,
 			HOME: data,
+			...PROGRAM.environment,
 			SVC_DATA_DIR: data,
 			SVC_LISTEN: "127.0.0.1:0",
 			SVC_TLS_MODE: "off",
