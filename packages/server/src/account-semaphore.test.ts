@@ -133,6 +133,7 @@ test("a machine's waiting questions leave turns and places to its owner, to the 
 	const { turns, begun, ask, end } = bench();
 	const isRefused = (error: unknown) => error instanceof AppError && error.code === "rate_limited";
 	const flood = Array.from({ length: 33 }, (_, at) => ask("ada/shop/bot", `bot${at}`));
+	assert.equal(turns.limit.used(), 64, "the limit is shown as reached");
 	await assert.rejects(ask("ada/shop/bot", "more"), isRefused, "half of the 64 places");
 	const others = Array.from({ length: 16 }, (_, at) => ask("ada/shop/other", `other${at}`));
 	await assert.rejects(ask("ada/shop/other", "more"), isRefused, "half of what is left");

@@ -18,6 +18,16 @@ export function partOf(max: number, { length }: readonly string[], depth: number
 	return length < PARTS.length ? max : (max - others) * (PARTS[depth] ?? 1);
 }
 
+/** Computes how much of `max` a caller uses, scaled to it: by that of its keys which refuses next. @param heldBy tells what a key at a depth holds */
+export function useOf(max: number, keys: readonly string[], heldBy: (depth: number) => number): number {
+	const all = heldBy(0);
+	const uses = keys.map((_, depth) => {
+		const own = heldBy(depth);
+		return Math.min(max, Math.round((own / partOf(max, keys, depth, all - own)) * max));
+	});
+	return Math.max(all, ...uses);
+}
+
 /**
  * Waiting items under keys: the keys take turns, and items of one key go in order of arrival. A key may hold further keys, which take turns
  * within it. A key that comes, or has had its turn, goes behind the others.
@@ -100,6 +110,18 @@ export class FairQueue<Item> {
 	/** Counts the items under the outermost key that has most. */
 	fullestKey(): number {
 		return Math.max(0, ...[...this.#ring.values()].map(({ size }) => size));
+	}
+
+	/** Computes the highest use of `max`, scaled to it: of an account, or of a machine's or a realm's part, whichever refuses next. */
+	highestUse(max: number): number {
+		const uses = [...this.#keys()].map((keys) => useOf(max, keys, (depth) => this.count(...keys.slice(0, depth + 1))));
+		return Math.max(0, ...uses);
+	}
+
+	/** Iterates over the keys of items, from the outermost. */
+	*#keys(): Generator<string[]> {
+		if (this.#items.size > 0) yield [];
+		for (const [key, queue] of this.#ring) for (const inner of queue.#keys()) yield [key, ...inner];
 	}
 
 	/** Counts the items under the innermost key that has most. */

@@ -29,7 +29,7 @@ export interface Semaphore {
 	acquire(wait?: Wait): Promise<() => void>;
 	/** Runs a task when its turn comes. */
 	run<T>(task: () => Promise<T>, wait?: Wait): Promise<T>;
-	/** Counts the waiting tasks of the outermost key that has most. */
+	/** Counts the waiting tasks of the outermost key that has most, scaled where those of a machine are nearer to their limit. */
 	fullest(): number;
 	/** Counts the tasks that did not get their turn. */
 	refused(): number;
@@ -109,7 +109,7 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 				end(task);
 			}
 		},
-		fullest: () => waiting.fullestKey(),
+		fullest: () => waiting.highestUse(most),
 		refused,
 	};
 }

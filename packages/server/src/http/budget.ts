@@ -1,5 +1,5 @@
 import type { AppError } from "../errors.ts";
-import { type CallerKeys, partOf } from "../fair-queue.ts";
+import { type CallerKeys, partOf, useOf } from "../fair-queue.ts";
 
 /** Limits on the bytes that answers, or bodies, in transit may hold. Design: §13 */
 export interface BudgetLimits {
@@ -51,12 +51,12 @@ export class Budget {
 		this.#refusal = refusal;
 	}
 
-	/** Bytes in use: in total, and by the account and the token or session that hold most. */
+	/** Bytes in use: in total, and by the account and the token or session that hold most; an account's are scaled where those of a machine are nearer to their limit. */
 	used(): Record<Holder, number> {
 		const known = [...this.#shares].filter(({ person }) => person !== undefined);
 		return {
 			person: largest(known, ({ person = "" }) => person).bytes,
-			account: largest(this.#shares, ({ keys }) => keys[0]).bytes,
+			account: this.#highestUse(),
 			all: sum(this.#shares),
 		};
 	}
@@ -86,6 +86,18 @@ export class Budget {
 		const share = { ...recipient, bytes, since: performance.now(), cut };
 		this.#shares.add(share);
 		return () => void this.#shares.delete(share);
+	}
+
+	#highestUse(): number {
+		const totals = new Map<string, number>();
+		for (const { keys, bytes } of this.#shares)
+			for (const key of new Set(keys)) totals.set(key, (totals.get(key) ?? 0) + bytes);
+		let highest = 0;
+		for (const { keys } of this.#shares) {
+			const heldBy = (depth: number) => totals.get(keys[depth] ?? "") ?? 0;
+			highest = Math.max(highest, useOf(this.limits.account, keys, heldBy));
+		}
+		return highest;
 	}
 
 	/** Takes out of `kept` what must be cut. Nothing is cut for a share that is then refused. */

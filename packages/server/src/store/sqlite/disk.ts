@@ -82,22 +82,23 @@ const MAX_COUNTED = 10_000;
 export interface Thrift {
 	/** Counts events that are about to be written; returns the refusal if there are too many. */
 	refuse(event: AuditEvent | undefined, count?: number): AppError | undefined;
-	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refusals since the start. */
+	/** Highest number of events of one account or source in the last second while the disk was low, scaled where a machine is nearer to its part, and the number of refusals since the start. */
 	seen(): { most: number; refused: number };
 }
 
 /** Makes the counter. It counts nothing while the disk is not low. */
 export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = () => performance.now()): Thrift {
-	const caused = createCache<string, number[]>(MAX_COUNTED);
+	/** When each account, source, machine, or realm with machines caused events, and how many events of an account one of them counts for. */
+	const caused = createCache<string, { times: number[]; scale: number }>(MAX_COUNTED);
 	let refused = 0;
-	const timesOf = (name: string, now: number) => (caused.get(name) ?? []).filter((time) => now - time < SECOND_MS);
+	const since = (times: readonly number[], now: number) => times.filter((time) => now - time < SECOND_MS);
 	const inLast = (times: readonly number[], now: number) => times.filter((time) => time <= now).length;
 	return {
 		refuse(event, count = 1) {
 			if (event?.cause === undefined || !disk.isLow()) return undefined;
 			const now = clock();
 			const keys: CallerKeys = [sourceGroup(event.cause[0]), ...event.cause.slice(1)];
-			const times = keys.map((key) => timesOf(key, now));
+			const times = keys.map((key) => since(caused.get(key)?.times ?? [], now));
 			const [all = 0, ...inner] = times.map((of) => inLast(of, now));
 			const mostOf = (own: number, depth: number) => partOf(EVENTS_PER_SECOND, keys, depth, all - own);
 			if ([all, ...inner].some((own, depth) => own > 0 && own + count > mostOf(own, depth))) {
@@ -107,18 +108,18 @@ export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = ()
 			// Events beyond one second's share use up the seconds that follow.
 			const share = Math.max(1, Math.floor(partOf(EVENTS_PER_SECOND, keys, keys.length - 1, 0)));
 			const later = Array.from({ length: count }, (_, index) => now + Math.floor(index / share) * SECOND_MS);
-			for (const [depth, key] of keys.entries()) caused.set(key, [...(times[depth] ?? []), ...later]);
+			for (const [depth, key] of keys.entries()) {
+				const scale = EVENTS_PER_SECOND / partOf(EVENTS_PER_SECOND, keys, depth, 0);
+				caused.set(key, { times: [...(times[depth] ?? []), ...later], scale });
+			}
 			return undefined;
 		},
 		seen() {
 			const now = clock();
-			const counts = [...caused.values()].map((times) =>
-				inLast(
-					times.filter((time) => now - time < SECOND_MS),
-					now,
-				),
-			);
-			return { most: counts.reduce((most, count) => Math.max(most, count), 0), refused };
+			let most = 0;
+			for (const { times, scale } of caused.values())
+				most = Math.max(most, Math.round(inLast(since(times, now), now) * scale));
+			return { most, refused };
 		},
 	};
 }
