@@ -136,13 +136,10 @@ test("one source's flood takes half of what gets free when another asks, and bey
 	assert.equal(begun.filter((name) => name === "other").length, 4, begun.join(" "));
 });
 
-test("of 256 requests that come at once 64 wait, and the others are refused by name", async (t) => {
+test("of 256 requests that come at once 64 wait, and the others are refused by name", async () => {
 	// One of them begins in a turn of the event loop, so that all arrive while a slot is free.
 	const { begun, used, port } = await serve({ turn_ms: Number.MIN_VALUE });
 	const sockets = Array.from({ length: 256 }, () => connect(port, "127.0.0.1"));
-	t.after(() => {
-		for (const socket of sockets) socket.destroy();
-	});
 	const send = (socket: Socket, path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
 	for (const socket of sockets) {
 		send(socket, "/api/v1/health");
@@ -158,6 +155,7 @@ test("of 256 requests that come at once 64 wait, and the others are refused by n
 	await until(() => refusals.length === 256 - SLOTS - WAITING);
 	for (const answer of refusals) assert.match(answer, /^HTTP\/1.1 429 .*\(requests_waiting_per_source\)/s);
 	assert.deepEqual([begun.length, used("requests_waiting_per_source")], [SLOTS, WAITING]);
+	for (const socket of sockets) socket.destroy();
 });
 
 test("a refusal takes as long as its Retry-After says, so that a flood of them costs nobody else's time", async () => {
