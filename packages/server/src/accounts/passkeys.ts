@@ -18,8 +18,9 @@ export async function loginWithPasskey(
 ): Promise<SignedIn> {
 	const handle = Buffer.from(passkey.answer.response.userHandle, "base64url").toString();
 	const account = v.is(Uuid, handle) ? await needs.store.accounts.byId(handle) : undefined;
-	// What is no account's shares one count: a made-up account costs its maker no password check.
-	return needs.throttle.attempt(needs.passwords, account?.email ?? NOBODY, visitor.ip, async (failed) => {
+	// A handle of nobody has a count of its own, as an account has: the answers would tell them apart.
+	const name = account?.email ?? `a passkey of ${handle}`;
+	return needs.throttle.attempt(needs.passwords, name, visitor.ip, async (failed) => {
 		const isOpen = account !== undefined && account.disabled_at === null && account.password !== null;
 		const factors = isOpen ? await confirmedFactors(needs, account.id) : [];
 		const proof = await passkeyProofOf(needs, factors, passkey);
@@ -31,9 +32,6 @@ export async function loginWithPasskey(
 		throw new AppError("invalid_credentials", opened === "cloned" ? CLONED : REFUSED);
 	});
 }
-
-/** Name of the count, which no e-mail has. */
-const NOBODY = "a passkey of nobody";
 
 const REFUSED = "the passkey was not accepted: try again, or sign in with your password";
 
