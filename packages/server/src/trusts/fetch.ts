@@ -1,10 +1,10 @@
-import { lookup as lookUp } from "node:dns/promises";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { JsonError, parseJson } from "@svc/protocol";
+import type { LookUp, LookUps } from "./look-up.ts";
 import { isPrivateAddress } from "./private-addresses.ts";
 import type { JwtReason } from "./refusal.ts";
 
@@ -25,8 +25,7 @@ export class IssuerUnavailable extends Error {
 export interface FetchNeeds {
 	/** Hosts of issuers, with or without a port, that may have private addresses. */
 	private_issuers: readonly string[];
-	/** Resolves a name to all its addresses. */
-	lookup?: (hostname: string) => Promise<{ address: string; family: number }[]>;
+	look_ups: LookUps;
 }
 
 /** Makes the function that fetches from one issuer. @param ca_cert PEM of the authorities that may have signed its certificate, in place of Node's */
@@ -38,7 +37,8 @@ export function createFetch(needs: FetchNeeds, ca_cert: string | undefined, sign
 		const is_allowed = isNamed(needs.private_issuers, url);
 		const literal = url.hostname.replace(/^\[|\]$/g, "");
 		if (isIP(literal) !== 0 && !is_allowed && isPrivateAddress(literal)) throw isPrivate(what);
-		const lookup = checkedLookup(needs.lookup ?? ((hostname) => lookUp(hostname, { all: true })), is_allowed);
+		const { named, other } = needs.look_ups;
+		const lookup = checkedLookup(is_allowed ? named : other, is_allowed, signal);
 		// Every request has its own connection, so that the address that was checked is the one that is asked.
 		const agent = new Agent({ keepAlive: false, maxCachedSessions: 0, secureContext });
 		try {
@@ -86,9 +86,9 @@ function isNamed(hosts: readonly string[], { hostname, port }: URL): boolean {
 }
 
 /** Leaves out private addresses: what was checked is what is connected to, whatever the name resolves to next. */
-function checkedLookup(resolve: NonNullable<FetchNeeds["lookup"]>, is_allowed: boolean): LookupFunction {
+function checkedLookup(lookUp: LookUp, is_allowed: boolean, signal: AbortSignal): LookupFunction {
 	return (hostname, { all }, callback) => {
-		resolve(hostname).then(
+		lookUp(hostname, signal).then(
 			(found) => {
 				const usable = is_allowed ? found : found.filter(({ address }) => !isPrivateAddress(address));
 				const [first] = usable;

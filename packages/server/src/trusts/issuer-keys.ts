@@ -87,7 +87,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 	const remembered = new FairMemory<Remembered>(MAX_ISSUERS);
 	// Apart, so that trusts which nobody could make push out no keys that are in use.
 	const attempts = new FairMemory<Remembered>(MAX_ISSUERS);
-	// Of those that share a pause, the one that asked last.
+	/** Of those that share a pause, the one that asked last. */
 	const askers = new FairMemory<Remembered>(2 * MAX_ISSUERS);
 	const turns = createTurns();
 	const isKept = ({ fetched_at }: Remembered) => now() - fetched_at < KEPT_MS;
@@ -147,10 +147,9 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 			// The trust that was just made uses it next.
 			const { keys, keys_host, fetched_at, asked_at } = entry;
 			const own = entryIn(remembered, source, keys_host);
-			if (fetched_at > own.fetched_at) {
-				Object.assign(own, { keys, keys_host, fetched_at, asked_at, error: undefined });
-				askers.set(source.payer, pauseOf(source, keys_host), own);
-			}
+			if (fetched_at <= own.fetched_at) return keys_host;
+			Object.assign(own, { keys, keys_host, fetched_at, asked_at, error: undefined });
+			askers.set(source.payer, pauseOf(source, keys_host), own);
 			return keys_host;
 		},
 		stale: () => [...remembered.values()].filter((entry) => entry.error !== undefined && isKept(entry)).length,

@@ -62,6 +62,7 @@ import type { System } from "../system.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
 import { GivenKeys } from "../trusts/given-keys.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
+import { createLookUps } from "../trusts/look-up.ts";
 import { trustRoutes } from "../trusts/routes.ts";
 import { createSightings } from "../trusts/sightings.ts";
 import type { wireBackups } from "./backups.ts";
@@ -105,7 +106,7 @@ export function wireApp(parts: AppParts) {
 	const signing = createSigning(parts);
 	const noted = createCache<string, number>(MAX_NOTED);
 	const identify = createIdentify({ ...signing, store, system, second_factor: config.second_factor, noted });
-	const issuer_keys = createIssuerKeys(config.trusts);
+	const issuer_keys = createIssuerKeys({ ...config.trusts, look_ups: createLookUps() });
 	const metrics = createMetrics({ ...parts, issuer_keys });
 	const turns = createTurns(limits);
 	const { promotions, rewrites, whole_reads, long_questions, verifications, calls } = turns;

@@ -1,0 +1,65 @@
+import type { LookupAddress } from "node:dns";
+import { lookup, Resolver } from "node:dns/promises";
+import { createSemaphore } from "../semaphore.ts";
+
+/** Milliseconds for one question to a name server, which is asked once. */
+const QUESTION_MS = 2000;
+
+/** Milliseconds for which a look-up by the system waits for its turn: its fetch has ended by then. */
+const WAIT_MS = 5000;
+
+/** Resolves a name to all its addresses. @param signal ends the wait */
+export type LookUp = (hostname: string, signal: AbortSignal) => Promise<LookupAddress[]>;
+
+/** How the names of issuers are looked up. */
+export interface LookUps {
+	/** Looks up a host that the operator named, as the system does: with `/etc/hosts`. */
+	named: LookUp;
+	/** Looks up any other host, in DNS alone: whoever may make a trust names it, and chooses how slowly its name server answers. */
+	other: LookUp;
+}
+
+/**
+ * Makes the look-ups. One by the system has one of a few threads that the whole process shares until it ends, and nothing cancels it: one runs at a time.
+ * @param servers name servers in place of the system's
+ * @param bySystem looks a name up as the system does
+ */
+export function createLookUps(
+	servers?: readonly string[],
+	bySystem: (hostname: string) => Promise<LookupAddress[]> = (hostname) => lookup(hostname, { all: true }),
+): LookUps {
+	const turns = createSemaphore(1);
+	return {
+		named: (hostname, signal) => {
+			const look = async () => {
+				signal.throwIfAborted();
+				return bySystem(hostname);
+			};
+			return turns.run(look, { limit_ms: WAIT_MS });
+		},
+		other: (hostname, signal) => askServers(hostname, signal, servers),
+	};
+}
+
+async function askServers(
+	hostname: string,
+	signal: AbortSignal,
+	servers: readonly string[] | undefined,
+): Promise<LookupAddress[]> {
+	signal.throwIfAborted();
+	const resolver = new Resolver({ timeout: QUESTION_MS, tries: 1 });
+	if (servers !== undefined) resolver.setServers(servers);
+	const cancel = () => resolver.cancel();
+	signal.addEventListener("abort", cancel);
+	try {
+		const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+		if (four.status === "rejected" && six.status === "rejected") throw four.reason;
+		return [...addressesOf(four, 4), ...addressesOf(six, 6)];
+	} finally {
+		signal.removeEventListener("abort", cancel);
+	}
+}
+
+function addressesOf(outcome: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
+	return outcome.status === "rejected" ? [] : outcome.value.map((address) => ({ address, family }));
+}
