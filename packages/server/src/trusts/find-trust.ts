@@ -60,7 +60,7 @@ export async function findTrust(
 		await verifying;
 	};
 	let refusal = new JwtRefusal("issuer");
-	for (const trust of await step(needs, realm, () => needs.store.trusts.list(machine.id, "", MAX_TRUSTS))) {
+	for (const trust of await step(needs, realm, async () => needs.store.trusts.list(machine.id, "", MAX_TRUSTS))) {
 		const expected = expectationOf(trust);
 		if (!isFrom(jwt, expected)) continue;
 		note(trust);
@@ -101,7 +101,8 @@ async function verifyInTime(
 }
 
 /** Does a part that takes time of its turn. */
-const step = <T>({ pace }: SearchNeeds, _realm: RealmAccess, work: () => Promise<T>): Promise<T> => pace.step(work);
+const step = <T>({ pace }: SearchNeeds, realm: RealmAccess, work: () => Promise<T>): Promise<T> =>
+	pace.step([realm.user_id, realm.id], work);
 
 function expectationOf({ issuer, trust_domain, type, audience, claims }: Trust): Expectation {
 	return {
