@@ -72,12 +72,14 @@ test("each question that may read many rows is asked in a turn of its account", 
 	assert.deepEqual(asked, new Set(long.map((name) => `${name} for payer`)));
 });
 
-/** Makes a caller of a person's name, or of `payer/realm/machine`. */
+/** Makes a caller of a person's name, of `payer/realm/machine`, or of `payer/realm/#token`. */
 function callerOf(name: string): Caller {
-	const [payer = "", realm_id = null, machine] = name.split("/");
-	return machine === undefined
-		? { payer, user_id: payer, realm_id: null, machine }
-		: { payer, user_id: machine, realm_id, machine: {} };
+	const [payer = "", realm = "", id] = name.split("/");
+	const person = { payer, user_id: payer, realm_id: null, environment: null, engines: null };
+	if (id === undefined) return { ...person, token_id: undefined, machine: undefined };
+	const limited = realm === "" ? { ...person, environment: "dev" } : { ...person, realm_id: realm };
+	const isToken = id.startsWith("#");
+	return { ...limited, token_id: id, ...(isToken ? { machine: undefined } : { user_id: id, machine: {} }) };
 }
 
 /** Long questions that end on command. */
@@ -147,6 +149,21 @@ test("a machine's waiting questions leave turns and places to its owner, to the 
 	for (let at = 0; at < begun.length; at++) await end(begun[at] ?? "");
 	await Promise.all([...flood, ...others, ...rest]);
 });
+
+for (const [limit, reach] of [
+	["a realm", "ada/shop"],
+	["an environment", "ada/"],
+] as const)
+	test(`the waiting questions of a token limited to ${limit} leave turns and places to others of its account`, async () => {
+		const { begun, ask, end } = bench();
+		const flood = Array.from({ length: 33 }, (_, at) => ask(`${reach}/#dev`, `dev${at}`));
+		await assert.rejects(ask(`${reach}/#dev`, "more"), { code: "rate_limited" });
+		const rest = [ask("ada", "own"), ask(`${reach}/#prod`, "prod")];
+		for (const name of ["dev0", "dev1", "own"]) await end(name);
+		assert.deepEqual(begun, ["dev0", "dev1", "own", "prod"]);
+		for (let at = 0; at < begun.length; at++) await end(begun[at] ?? "");
+		await Promise.all([...flood, ...rest]);
+	});
 
 test("one verification of the log is in work, accounts take turns, and beyond 16 waiting ones an account is refused under the limit's name", async () => {
 	const { begun, ask, end } = bench(createVerifications());

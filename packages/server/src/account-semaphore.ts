@@ -1,19 +1,22 @@
 import { AppError, clientGone } from "./errors.ts";
 import type { CallerKeys } from "./fair-queue.ts";
 import type { Limit } from "./limits.ts";
+import type { Actor } from "./policy/model.ts";
 import { createSemaphore } from "./semaphore.ts";
 
-/** The part of a caller (see Actor) that tells whose share its work takes. */
-export interface Caller {
-	payer: string;
-	user_id: string;
-	realm_id: string | null;
+/** The part of a caller that tells whose share its work takes. */
+export type Caller = Pick<Actor, "payer" | "user_id" | "realm_id" | "environment" | "engines" | "token_id"> & {
 	machine: object | undefined;
-}
+};
 
-/** Names the shares that a caller's work takes: the payer's, and within it a person's own, or those of a machine's realm and of the machine. */
-export function keysOf({ payer, user_id, realm_id, machine }: Caller): CallerKeys {
-	return machine === undefined ? [payer, user_id] : [payer, realm_id ?? "", user_id];
+/**
+ * Names the shares that a caller's work takes: the payer's, and within it a person's own, or those of a realm and of a machine there. A token that is limited
+ * to a realm, an environment or engines has a share like a machine's.
+ */
+export function keysOf({ payer, user_id, machine, realm_id, environment, engines, token_id }: Caller): CallerKeys {
+	if (machine !== undefined) return [payer, realm_id ?? "", user_id];
+	const isLimited = realm_id !== null || environment !== null || engines !== null;
+	return isLimited ? [payer, realm_id ?? "", token_id ?? user_id] : [payer, user_id];
 }
 
 /** Limits costly work per account: an account that asks for much waits, and others do not. */

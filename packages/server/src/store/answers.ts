@@ -30,7 +30,10 @@ export function storageUnavailable(): AppError {
 
 /** Answer while the database cannot be reached or written. */
 export function storeAway(cause?: unknown): AppError {
-	return unavailable("the database cannot be reached or written now, nothing was changed: try again in a moment", cause);
+	return unavailable(
+		"the database cannot be reached or written now, nothing was changed: try again in a moment",
+		cause,
+	);
 }
 
 /** Answer when the connection was lost while a change was committed, and the database did not come back in time to tell. */

@@ -107,7 +107,7 @@ for (const [sort, page] of [
 ] as const) {
 	test(`${sort} that others make leave pages of the other sort their turn, also of the same account`, async () => {
 		const { promise, resolve } = Promise.withResolvers<void>();
-		const caller = (name: string): Caller => ({ payer: name, user_id: name, realm_id: null, machine: undefined });
+		const caller = (name: string): Caller => ({ ...actorOf(account), payer: name, user_id: name });
 		const names = ["bob", "cy", "di", account.id];
 		const pending = names.map((name) => large_pages[sort].run(() => promise, caller(name)));
 		await page();
