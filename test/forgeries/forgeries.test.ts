@@ -5,6 +5,7 @@ import { skipWithoutRedis } from "../peers/redis.ts";
 import { WITH_AN_AIM } from "./aims.ts";
 import { expectNoticed } from "./expected.ts";
 import { OF_FILES } from "./files.ts";
+import { ofIndexes } from "./indexes.ts";
 import { OF_LOG, OF_TIP, WITHIN_LOG } from "./log.ts";
 import { OF_NUMBERS } from "./numbers.ts";
 import { OF_CONTENT, OVER_NEWER_CONTENT } from "./rollbacks.ts";
@@ -44,6 +45,12 @@ for (const [what, forgeries] of Object.entries(FORGERIES)) {
 		expectNoticed(world, forgeries),
 	);
 }
+
+test("indexes of the log that are emptied or dropped are noticed", options, async () => {
+	const forgeries = ofIndexes(world);
+	assert.ok(forgeries.length > 8);
+	await expectNoticed(world, forgeries);
+});
 
 for (const table of Object.keys(ROW_KINDS) as RowTable[]) {
 	test(
