@@ -7,6 +7,7 @@ import { endpointsOf } from "../../packages/server/src/console/endpoints.ts";
 import { heading, startBrowser, takeSeat } from "../harness/browser.ts";
 import { skipWithoutChromium } from "../harness/chromium.ts";
 import { type ConsoleWorld, PAGES, startConsoleWorld, visitAll } from "../harness/console-world.ts";
+import { makePasskey, signOut, takePasskeySeat } from "../harness/passkeys.ts";
 
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const MAX_TABS = 80;
@@ -57,6 +58,40 @@ for (const colorScheme of ["light", "dark"] as const) {
 	});
 }
 
+test(
+	"axe finds nothing where somebody with a passkey signs in, and changes the factors or the password",
+	skip,
+	async () => {
+		const seat = await takePasskeySeat({ ...world, root: world.admin, browser }, "with-a-passkey");
+		const { page, who, complaints } = seat;
+		const found: string[] = [];
+		const look = async (name: string) => {
+			await page.evaluate(axe.source);
+			for (const colorScheme of ["light", "dark"] as const) {
+				await page.emulateMedia({ colorScheme });
+				found.push(...(await findings(page)).map((finding) => `${name}, ${colorScheme}: ${finding}`));
+			}
+		};
+		await makePasskey(seat);
+		await look("recovery codes");
+		await page.reload();
+		await page.getByText("Remove", { exact: true }).click();
+		await look("factors");
+		await page.goto(`${world.server.url}/console/account/identities`);
+		await page.getByRole("button", { name: "Use a passkey in place of the code" }).waitFor();
+		await look("password");
+		await signOut(seat);
+		await page.getByLabel("E-mail").fill(who.email);
+		await page.getByLabel("Password").first().fill(who.password);
+		await page.getByRole("button", { name: "Sign in", exact: true }).click();
+		await page.getByLabel("Code of your authenticator app").waitFor();
+		await look("code");
+		assert.deepEqual(found, []);
+		assert.deepEqual(complaints, []);
+		await seat.close();
+	},
+);
+
 /** The distances of WCAG 1.4.12, as a person's own stylesheet sets them. */
 const SPACING =
 	"* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important } p { margin-bottom: 2em !important }";
@@ -80,6 +115,10 @@ const SMALL = `[...document.querySelectorAll("button, input:not([type=hidden]), 
 	.map((one) => [one, one.getBoundingClientRect()])
 	.filter(([one, { width, height }]) => !one.hidden && (width < 24 || height < 24)).map(([one]) => one.outerHTML)`;
 
+/** Counts the controls that can be reached: none within details that are closed. */
+const CONTROLS = `[...document.querySelectorAll("a[href]:not([tabindex]), button:not([hidden]), input:not([type=hidden]), select, textarea")]
+	.filter((one) => one.checkVisibility()).length`;
+
 /** Describes the focused element: what it is, and whether a person sees that it has the focus. */
 const FOCUSED = `(() => {
 	const one = document.activeElement;
@@ -100,9 +139,7 @@ test("every control is large enough, can be reached with Tab, and shows that it 
 	const { page, close } = await takeSeat(browser);
 	await visitAll(page, world, async ({ name }) => {
 		assert.deepEqual(await page.evaluate(SMALL), [], name);
-		const controls = await page.evaluate<number>(
-			`document.querySelectorAll("a[href]:not([tabindex]), button:not([hidden]), input:not([type=hidden]), select, textarea").length`,
-		);
+		const controls = await page.evaluate<number>(CONTROLS);
 		// A reading page may begin with the focus in a field: the skip link is the first in order.
 		await page.locator(".skip").focus();
 		let reached = 1;

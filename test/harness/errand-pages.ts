@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import type { ListedPage } from "./console-world.ts";
 import type { EngineWorld } from "./engine-world.ts";
 import { ok } from "./expect.ts";
-import { invitation, machineToken, secret, secretPath } from "./fixtures.ts";
+import { invitation, machineToken, PASSWORD, secret, secretPath } from "./fixtures.ts";
 
 const OLD = "payments/OLD_URL";
 const KEY = "payments/DB_URL";
@@ -24,6 +24,12 @@ const ofKey = (key: string, action: string) => `secrets/${encodeURIComponent(key
 /** Pages of errands: people, machines, tokens, what was deleted. */
 export const ERRAND_PAGES: readonly ListedPage[] = [
 	{ name: "register", path: () => "/console/register", heading: () => "Make your account", isPublic: true },
+	{
+		name: "sign-in-passkey",
+		path: () => "/console/sign-in/passkey",
+		heading: () => "Sign in with a passkey",
+		isPublic: true,
+	},
 	inRealm("secret-delete", ofKey(KEY, "delete"), `Delete ${KEY} in prod?`),
 	inRealm("secret-purge", ofKey(OLD, "purge"), `Remove ${OLD} in prod for good?`),
 	inRealm("deleted", "deleted", "Deleted secrets of shop"),
@@ -42,6 +48,28 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 	{ name: "invitations", path: () => "/console/invitations", heading: () => "Open invitations" },
 	{ name: "identities", path: () => "/console/account/identities", heading: () => "How you sign in" },
 	{ name: "factors", path: () => "/console/account/factors", heading: () => "Second factor" },
+	{
+		name: "factors-secret",
+		path: () => "/console/account/factors",
+		heading: () => "Second factor",
+		async prepare(page) {
+			await page.getByLabel("Password of your account").first().fill(PASSWORD);
+			await page.getByRole("button", { name: "Make a secret" }).click();
+			await page.getByRole("img", { name: "QR code" }).waitFor();
+		},
+	},
+	{
+		name: "factors-passkey",
+		path: () => "/console/account/factors",
+		heading: () => "Second factor",
+		async prepare(page) {
+			const form = page.locator("form").filter({ has: page.getByLabel("Name of the passkey") });
+			await form.getByLabel("Name of the passkey").fill("laptop");
+			await form.getByLabel("Password of your account").fill(PASSWORD);
+			await form.getByRole("button", { name: "Go on" }).click();
+			await page.getByRole("button", { name: "Make the passkey now" }).waitFor();
+		},
+	},
 	{ name: "chain", path: () => "/console/chain", heading: () => "The audit log's chain" },
 	{
 		name: "token",

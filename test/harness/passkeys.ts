@@ -36,9 +36,13 @@ export interface PasskeySeat extends Seat, PasskeyWorld {
 
 /** Starts a server that is reached at localhost: there, browsers allow passkeys under any certificate. */
 export async function startPasskeyServer(env: Record<string, string> = {}): Promise<Server> {
+	return startServer({ env: { ...(await localhostEnv()), ...env } });
+}
+
+/** Settings of a server that is reached at localhost. */
+export async function localhostEnv(): Promise<Record<string, string>> {
 	const port = await freePort();
-	const address = { SVC_LISTEN: `127.0.0.1:${port}`, SVC_BASE_URL: `https://localhost:${port}` };
-	return startServer({ env: { ...address, ...env } });
+	return { SVC_LISTEN: `127.0.0.1:${port}`, SVC_BASE_URL: `https://localhost:${port}` };
 }
 
 /** Signs somebody new in to the console, in a browser with an authenticator. */
