@@ -21,6 +21,7 @@ const PASSWORD = "a-password-that-nobody-sees";
 const USUAL = [
 	"clock",
 	"certificate",
+	"base_url",
 	"registration",
 	"master_key",
 	"files",

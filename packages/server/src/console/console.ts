@@ -10,7 +10,7 @@ export function createConsole(base_url: string | undefined, needs: SiteNeeds): P
 	if (base_url !== undefined && new URL(base_url).pathname !== "/") return undefined;
 	let loading: Promise<Pages> | undefined;
 	const load = () => {
-		loading ??= import("./site.ts").then(({ createSite }) => createSite(needs));
+		loading ??= import("./site.ts").then(({ createSite }) => createSite(needs, base_url !== undefined));
 		return loading;
 	};
 	return {

@@ -26,6 +26,8 @@ const MAX_NOTES = 10_000;
 interface Site {
 	needs: SiteNeeds;
 	origin: string;
+	/** Whether base_url is set; else the origin is that of the socket. */
+	is_chosen: boolean;
 	layout: Layout;
 	cookies: Cookies;
 	sessions: SessionTokens;
@@ -36,13 +38,14 @@ interface Site {
 }
 
 /** Makes the pages. Each calls the API's own rules with the same actor, so that it can do nothing that the API cannot. Design: §16 */
-export function createSite(needs: SiteNeeds): Pages {
+export function createSite(needs: SiteNeeds, is_chosen: boolean): Pages {
 	const { origin } = new URL(needs.address());
 	const challenges = createChallenges(needs.system);
 	needs.limits.add(challenges.limit);
 	const site: Site = {
 		needs,
 		origin,
+		is_chosen,
 		layout: createLayout(),
 		cookies: cookiesFor(origin),
 		sessions: createSessionTokens(() => needs.keyring.session(), needs.system, CONSOLE_TYPE),
@@ -69,7 +72,7 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	const { path, bytes } = site.layout.script;
 	if (request.target === path && request.method === "GET") return scriptFile(bytes);
 	if (request.target === "/") return redirect("/console");
-	if (request.headers.host !== new URL(site.origin).host) return show(site, NOBODY, elsewhere(site.origin));
+	if (request.headers.host !== new URL(site.origin).host) return show(site, NOBODY, elsewhere(site));
 	checkWay(request, site.origin);
 	const isPost = request.method === "POST";
 	if (!isPost && request.method !== "GET") throw notAllowed();
@@ -209,11 +212,14 @@ function scriptFile(body: Buffer): PageAnswer {
 }
 
 /** Not a redirect: behind a proxy that passes another Host it would never end. */
-function elsewhere(origin: string): Page {
+function elsewhere({ origin, is_chosen }: Pick<Site, "origin" | "is_chosen">): Page {
+	const why = is_chosen
+		? html`It answers only under the server's <code>base_url</code>:`
+		: html`<code>base_url</code> is not set, so it answers only at the address that the server listens on:`;
 	return {
 		title: "The console is at another address",
 		status: 421,
-		body: html`<p>It answers only under the server's <code>base_url</code>:</p><pre>${origin}/console</pre>
+		body: html`<p>${why}</p><pre>${origin}/console</pre>
 <p class="quiet">If you opened that address, a proxy in between does not pass on the Host header.</p>`,
 	};
 }

@@ -13,7 +13,7 @@ import { examine } from "./doctor.ts";
 import { checkClock, checkEngines, checkLeases } from "./leases.ts";
 import { checkBackups, checkDisk, checkFiles } from "./machine.ts";
 import type { Check } from "./model.ts";
-import { checkCertificate, checkMasterKey, checkRegistration } from "./settings.ts";
+import { checkBaseUrl, checkCertificate, checkMasterKey, checkRegistration } from "./settings.ts";
 
 const NOW = new Date("2026-11-21T12:00:00Z");
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -37,7 +37,7 @@ async function settings(t: TestContext, certificate_made: Date) {
 		registration: { mode: "open" as "open" | "admin", allowed_domains: [] },
 	};
 	const master = { origin: "file" as "file" | "environment" | "credential", file: "/etc/svc/master.key" };
-	return { config, tls_files, master, system: { now: () => NOW } };
+	return { config, tls_files, master, system: { now: () => NOW }, address: () => "https://127.0.0.1:8443" };
 }
 
 test("a certificate is told of a month before its end, when it has ended, and before it begins", async (t) => {
@@ -81,6 +81,17 @@ test("open registration is a warning once others reach the server", async (t) =>
 	assert.match(look("127.0.0.1", "open"), /^ok/);
 	assert.match(look("0.0.0.0", "admin"), /^ok/);
 	assert.match(look("0.0.0.0", "open"), /^warning: .*\bregister$/);
+});
+
+test("a server that others reach, and that has no base_url, is a warning with the address that it sends people to", async (t) => {
+	const needs = await settings(t, NOW);
+	const look = (host: string, base_url?: string) => {
+		const config = { ...needs.config, base_url, listen: { host, port: 8443 } };
+		return found(checkBaseUrl({ config, address: () => `https://${host}:8443` }));
+	};
+	assert.match(look("0.0.0.0"), /^warning: .*https:\/\/0\.0\.0\.0:8443/);
+	assert.match(look("127.0.0.1"), /^ok: .*https:\/\/127\.0\.0\.1:8443/);
+	assert.match(look("0.0.0.0", "https://svc.example.com"), /^ok: .*https:\/\/svc\.example\.com$/);
 });
 
 test("files that others may read, a long write-ahead log, and an old backup or none are told", async (t) => {

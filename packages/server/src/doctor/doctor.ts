@@ -6,7 +6,7 @@ import { checkLimits, type LimitNeeds } from "./limits.ts";
 import { checkBackups, checkDisk, checkFiles, type MachineNeeds } from "./machine.ts";
 import type { Check } from "./model.ts";
 import { checkSealed, type SealedNeeds } from "./sealed.ts";
-import { checkCertificate, checkMasterKey, checkRegistration, type SettingNeeds } from "./settings.ts";
+import { checkBaseUrl, checkCertificate, checkMasterKey, checkRegistration, type SettingNeeds } from "./settings.ts";
 
 /** Dependencies of the doctor. */
 export interface DoctorNeeds
@@ -50,6 +50,7 @@ export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): 
 	const checks: [name: string, limit_ms: number, run: RunCheck][] = [
 		["clock", LIMIT_MS, () => checkClock(needs)],
 		["certificate", LIMIT_MS, () => checkCertificate(needs)],
+		["base_url", LIMIT_MS, () => checkBaseUrl(needs)],
 		["registration", LIMIT_MS, () => checkRegistration(needs)],
 		["master_key", LIMIT_MS, () => checkMasterKey(needs)],
 		["files", LIMIT_MS, () => checkFiles(needs)],

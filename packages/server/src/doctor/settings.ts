@@ -13,6 +13,8 @@ export interface SettingNeeds {
 	tls_files: readonly [certificate: string, key: string] | undefined;
 	master: { origin: "credential" | "file" | "environment"; file: string | undefined };
 	system: Pick<System, "now">;
+	/** Address at which the server says that people reach it. */
+	address(): string;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -96,4 +98,14 @@ export function checkRegistration({ config }: SettingNeeds): Check[] {
 	if (mode !== "open" || isLoopback(config.listen.host)) return [ok(name, `its mode is ${mode}`)];
 	const hint = "set registration.mode to admin, domain or closed (SVC_REGISTRATION_MODE)";
 	return [{ name, status: "warning", message: "anybody who can reach the server can register", hint }];
+}
+
+/** Checks whether people are sent to an address that somebody chose: the console answers nowhere else. */
+export function checkBaseUrl({ config, address }: Pick<SettingNeeds, "config" | "address">): Check[] {
+	const name = "base_url";
+	if (config.base_url !== undefined) return [ok(name, `people are sent to ${config.base_url}`)];
+	const message = `it is not set: the console answers only at ${address()}`;
+	if (isLoopback(config.listen.host)) return [ok(name, `${message}; passkeys need a host name in it`)];
+	const hint = "set base_url (SVC_BASE_URL) to the address that people use; passkeys need a host name in it";
+	return [{ name, status: "warning", message: `${message}, and links and sign-ins at a provider lead there`, hint }];
 }

@@ -34,6 +34,7 @@ export function wireDoctor(
 		askTargets: createTargetQuestions({ ...engines, store, engine_environment }),
 		checkFormerRealms: createFormerRealmsCheck({ ...engines, store }),
 		checkMappings: createMappingsCheck({ store, keyring }),
+		address,
 		checkPasskeys: createPasskeysCheck({ store, address }),
 		checkDataDirectory: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
