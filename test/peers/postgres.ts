@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
-import { chmod, chown, mkdtemp, rm } from "node:fs/promises";
+import { chmod, chown, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -43,8 +43,18 @@ export interface Postgres {
 	stop(): Promise<void>;
 }
 
-/** Starts a PostgreSQL in a temporary folder, and waits until it takes connections. @param more settings, `name=value` */
-export async function startPostgres(more: readonly string[] = []): Promise<Postgres> {
+/** What a server has beyond the usual. */
+export interface PostgresOptions {
+	/** Settings, `name=value`. */
+	readonly settings?: readonly string[];
+	/** Its certificate and key, in PEM: it then takes TLS. */
+	readonly identity?: { readonly cert: string; readonly key: string };
+	/** Lines of pg_hba.conf, in place of one that lets everybody in. */
+	readonly access?: readonly string[];
+}
+
+/** Starts a PostgreSQL in a temporary folder, and waits until it takes connections. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
 	const owner = ownerOfServer();
 	const directory = await mkdtemp(join(tmpdir(), "svc-postgres-"));
 	await chmod(directory, 0o700);
@@ -53,8 +63,9 @@ export async function startPostgres(more: readonly string[] = []): Promise<Postg
 	const init = ["-D", data, "-A", "trust", "-U", "svc", "--locale=C.UTF-8", "-E", "UTF8", "-N"];
 	const made = spawnSync(join(PROGRAMS ?? "", "initdb"), init, { ...owner, cwd: directory, encoding: "utf8" });
 	if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+	const own = await writeFiles(data, owner, options);
 	const port = await freePort();
-	const args = ["-D", data, "-p", String(port), ...settings(directory, more)];
+	const args = ["-D", data, "-p", String(port), ...settings(directory, [...own, ...(options.settings ?? [])])];
 	let child: ChildProcess | undefined;
 	const start = async () => {
 		child = launch(directory, args, owner);
@@ -85,12 +96,38 @@ export async function startPostgres(more: readonly string[] = []): Promise<Postg
 	};
 }
 
+/** Writes the files of the options. @returns the settings that name them */
+async function writeFiles(
+	data: string,
+	owner: { uid: number; gid: number },
+	{ identity, access }: PostgresOptions,
+): Promise<string[]> {
+	const write = async (name: string, text: string) => {
+		const file = join(data, name);
+		await writeFile(file, text, { mode: 0o600 });
+		await chown(file, owner.uid, owner.gid);
+	};
+	if (access !== undefined) await write("pg_hba.conf", access.map((line) => `${line}\n`).join(""));
+	if (identity === undefined) return [];
+	await Promise.all([write("server.crt", identity.cert), write("server.key", identity.key)]);
+	return ["ssl=on"];
+}
+
 /** Creates a database. @returns its address */
 export function createDatabase({ host, port, user }: Postgres, name: string): string {
 	const place = ["-h", host, "-p", String(port), "-U", user];
 	const made = spawnSync(join(PROGRAMS ?? "", "createdb"), [...place, name], { encoding: "utf8" });
 	if (made.status !== 0) throw new Error(`createdb failed: ${made.stderr}`);
 	return addressOf({ host, port, user }, name);
+}
+
+/** Runs statements as the superuser. @returns the value of a single one */
+export function runSql({ host, port, user }: Postgres, database: string, text: string): string {
+	const place = ["-h", host, "-p", String(port), "-U", user, "-d", database];
+	const options = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", text];
+	const ran = spawnSync(join(PROGRAMS ?? "", "psql"), [...place, ...options], { encoding: "utf8" });
+	if (ran.status !== 0) throw new Error(`psql failed: ${ran.stderr}`);
+	return ran.stdout.trim();
 }
 
 /** Names a database of a server. */

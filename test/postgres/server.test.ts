@@ -11,6 +11,7 @@ import { login, type Person, person, realm, secret, secretPath } from "../harnes
 import type { Secret } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
 import { addressOf, createDatabase, type Postgres, skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
+import { startProxy } from "../peers/proxy.ts";
 
 const options = { skip: skipWithoutPostgres };
 /** sysexits EX_CONFIG: a service manager does not try again. */
@@ -28,7 +29,7 @@ after(() => ends.disposeAsync());
 before(async () => {
 	if (skipWithoutPostgres !== false) return;
 	// What was answered outlives a crash.
-	postgres = await startPostgres(["synchronous_commit=on"]);
+	postgres = await startPostgres({ settings: ["synchronous_commit=on"] });
 	ends.defer(postgres.stop);
 	env = { SVC_DATABASE_URL: createDatabase(postgres, "svc_one") };
 	server = await startServer({ env });
@@ -138,9 +139,20 @@ test("a data directory with a database of SQLite is not left unused", options, a
 	await assert.rejects(server.restart(), REFUSED);
 });
 
-test("a database that is not there is no reason to give up", options, async () => {
-	await assert.rejects(
-		startServer({ env: { SVC_DATABASE_URL: addressOf(postgres, "none") } }),
-		/ended with exit code 69 /,
-	);
+test("a database that PostgreSQL does not have is refused", options, async () => {
+	await assert.rejects(startServer({ env: { SVC_DATABASE_URL: addressOf(postgres, "none") } }), REFUSED);
+});
+
+test("a start waits for a PostgreSQL that does not answer yet", options, async () => {
+	createDatabase(postgres, "svc_late");
+	const proxy = await startProxy(postgres.port);
+	ends.defer(proxy.stop);
+	proxy.refuse();
+	const starting = startServer({ env: { SVC_DATABASE_URL: addressOf({ ...postgres, port: proxy.port }, "svc_late") } });
+	starting.catch(() => undefined);
+	while (proxy.accepted() < 2) await pause(20);
+	proxy.restore();
+	const late = await starting;
+	await using _ = { [Symbol.asyncDispose]: () => late.close() };
+	ok(await api(late).get("/health"));
 });

@@ -1,12 +1,17 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../config.ts";
 import { FatalError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { readAddress } from "../store/postgres/address.ts";
-import { UNAVAILABLE } from "../store/postgres/admission.ts";
+import { ConnectionLost } from "../store/postgres/connection.ts";
 import { openPostgresStore } from "../store/postgres/store.ts";
 import { lockDataDirectory } from "../store/sqlite/files.ts";
 import { hasDatabase } from "../store/sqlite/restored.ts";
 import type { Store, StoreState } from "../store/store.ts";
+
+/** Exit codes: EX_UNAVAILABLE, after which a service manager tries again, and EX_CONFIG. */
+const UNAVAILABLE = 69;
+const REFUSED = 78;
 
 /**
  * Opens the store that `database_url` names, and takes the data directory for this server: certificate, keys and backups are there.
@@ -26,7 +31,8 @@ export async function openNetworkedStore(
 		);
 	const unlock = lockDataDirectory(data_dir);
 	try {
-		const store = await openPostgresStore({ address, now, onFailure, onState: reportTo(log) }).catch(explain);
+		const open = () => openPostgresStore({ address, now, onFailure, onState: reportTo(log) });
+		const store = await opened(open, log).catch(explain);
 		return {
 			...store,
 			async close() {
@@ -48,13 +54,47 @@ function reportTo(log: Log): (state: StoreState) => void {
 	};
 }
 
+/** Milliseconds for which a start waits for a database that is not there: after a power cut both start at once. */
+const PATIENCE_MS = 60_000;
+const AGAIN_MS = 500;
+
+/** Opens the store; again while there is no database that could refuse. */
+async function opened(open: () => Promise<Store>, log: Log): Promise<Store> {
+	const until = performance.now() + PATIENCE_MS;
+	for (let hasWaited = false; ; hasWaited = true) {
+		try {
+			return await open();
+		} catch (error) {
+			if (!isAway(error) || performance.now() > until) throw error;
+			if (!hasWaited) log("warn", "database.awaited", { message: `PostgreSQL does not answer yet (${codeOf(error)})` });
+			await delay(AGAIN_MS);
+		}
+	}
+}
+
+/** Codes of a database that does not run, cannot be reached, is starting, or has no connection left. */
+const AWAY = /^(ECONN|E(NET|HOST)UNREACH|ETIMEDOUT|ENOENT|EAI_AGAIN|57P03|53300)/;
+
+function isAway(error: unknown): boolean {
+	return AWAY.test(codeOf(error)) || error instanceof ConnectionLost || isTimeout(error);
+}
+
+/** Tells whether the driver gave up: its error has no code. */
+function isTimeout(error: unknown): boolean {
+	return error instanceof Error && error.message === "timeout expired";
+}
+
+function codeOf(error: unknown): string {
+	return error instanceof Error && "code" in error ? String(error.code) : "no answer";
+}
+
 /** Explains why the database could not be opened. Its own text stays unsaid: it may hold parts of the address. */
 function explain(cause: unknown): never {
 	if (cause instanceof FatalError) throw cause;
-	const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no answer";
+	const hint = "check that PostgreSQL runs, and database_url with its user, password and certificate";
 	throw new FatalError(
-		`the database cannot be opened (${code}): check that PostgreSQL runs, and database_url with its user, password and certificate`,
-		UNAVAILABLE,
+		`the database cannot be opened (${codeOf(cause)}): ${hint}`,
+		isAway(cause) ? UNAVAILABLE : REFUSED,
 		{ cause },
 	);
 }

@@ -8,9 +8,6 @@ const OLDEST = 15;
 /** Milliseconds to wait for a server that has just ended: its connections may outlive it by a moment. */
 const PATIENCE_MS = 10_000;
 
-/** sysexits EX_UNAVAILABLE: a service manager tries again. */
-export const UNAVAILABLE = 69;
-
 /** Properties of a database that decide whether it can be used. */
 interface Properties {
 	pid: number;
