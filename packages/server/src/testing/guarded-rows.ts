@@ -1,5 +1,7 @@
-import { join } from "node:path";
-import type { TestContext } from "node:test";
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, type TestContext } from "node:test";
 import { createRowMacs } from "../crypto/row-macs.ts";
 import { AppError } from "../errors.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../store/row-kinds.ts";
@@ -22,9 +24,24 @@ export const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 /** Finds the declaration of a table. */
 export const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
 
+/** A migrated database without rows, which the tests of a file copy. */
+const empty = join(mkdtempSync(join(tmpdir(), "svc-guarded-")), "svc.db");
+after(() => rmSync(dirname(empty), { recursive: true }));
+
+/** Copies the empty database, which the first call makes. */
+function copyEmpty(file: string): void {
+	if (!existsSync(empty)) {
+		const db = openWriter(empty);
+		migrate(db, "");
+		db.close();
+	}
+	copyFileSync(empty, file);
+}
+
 /** A database that one connection writes guarded, one reads guarded, and one alters as another program does. */
 export async function openGuarded(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
+	copyEmpty(file);
 	const open = () => {
 		const db = openWriter(file);
 		t.after(() => db.close());
@@ -33,15 +50,13 @@ export async function openGuarded(t: TestContext) {
 		return db;
 	};
 	const writer = open();
-	migrate(writer, "");
-	writer.pragma("foreign_keys = OFF");
 	const chain = openChain(writer);
 	const keeper = keepTip(writer, chain, () => MACS);
 	const [reader, attacker] = [open(), open()];
 	guardReads(reader, () => MACS);
 	/** Writes in one transaction, as a batch does. */
 	const write = (sql: string) => transact(writer, keeper, () => writer.exec(sql));
-	for (const table of TABLES) for (const number of [1, 2]) write(insertOf(writer, table, number));
+	write(TABLES.flatMap((table) => [1, 2].map((number) => insertOf(writer, table, number))).join(";"));
 	/** Names what does not fit. */
 	const said = () => Object.values(findMisfits(reader, MACS, ["access", "content"])).flat();
 	/** Counts a row as a read sees it, or returns the refusal. */
