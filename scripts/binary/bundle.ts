@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -107,7 +107,13 @@ async function bundleOne(
 		plugins: [separateScripts(keep), nativeLibraries(keep), ourSources(keep)],
 		logLevel: "warning",
 	});
+	writeFileSync(outfile, escaped(readFileSync(outfile, "utf8")));
 	return Object.keys(metafile.inputs).map((input) => resolve(ROOT, input));
+}
+
+/** Escapes what the bundler leaves in regular expressions and tagged templates: `loadScript` reads a byte as a character. */
+function escaped(script: string): string {
+	return script.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** Turns separate scripts into assets that `loadScript` runs. */

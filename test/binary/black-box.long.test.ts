@@ -15,6 +15,7 @@ const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const PATTERNS = [
 	"test/*.test.ts",
 	"test/{api,backup,cli,docs,doctor,faults,hostile,keys,run,sso}/**/*.test.ts",
+	"test/console/{first-start,pages}.test.ts",
 	"test/engines/{*,sdk/*,hostile/{behaviours.long,refused}}.test.ts",
 ];
 
