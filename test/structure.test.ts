@@ -23,6 +23,7 @@ const LEAVES = [
 	"semaphore.ts",
 	"account-semaphore.ts",
 	"fair-queue.ts",
+	"fair-memory.ts",
 	"cache.ts",
 	"asset.ts",
 	"source.ts",
@@ -49,6 +50,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model|row-macs)\.ts$/ },
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
+		{ from: /^store\/used-counts\.ts$/, may: /^trusts\/model\.ts$/ },
 		{ from: /^store\/row-names\.ts$/, may: /^store\/row-kinds\.ts$|^crypto\/row-macs\.ts$/ },
 		{
 			from: /^store\/(lease-states|renewal-position|row-ledger)\.ts$/,
@@ -93,12 +95,12 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		// Verification stands alone.
 		{
-			from: /^trusts\/(jwt|key-set|claim-paths|refusal|verify|private-addresses|fetch|issuer-keys)\.ts$/,
-			may: /^trusts\/(jwt|key-set|claim-paths|refusal|verify|private-addresses|fetch|issuer-keys)\.ts$/,
+			from: /^trusts\/(jwt|key-set|claim-paths|refusal|verify|private-addresses|look-up|fetch|issuer-keys)\.ts$/,
+			may: /^trusts\/(jwt|key-set|claim-paths|refusal|verify|private-addresses|look-up|fetch|issuer-keys)\.ts$/,
 		},
 		{
 			from: /^trusts\//,
-			may: /^(trusts\/|machines\/manage\.ts$|accounts\/throttle\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
+			may: /^(trusts\/|machines\/manage\.ts$|accounts\/throttle\.ts$|policy\/|crypto\/|http\/(route|pace)\.ts$)|\/model\.ts$/,
 		},
 		{ from: /^keys\//, may: /^(keys\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^leases\//, may: /^(leases\/|policy\/|http\/route\.ts$)|\/model\.ts$/ },

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { type Answer, api } from "../harness/client.ts";
 import { eventually } from "../harness/engine-world.ts";
 import { ok, refused, sameRefusal } from "../harness/expect.ts";
-import { machine, unique } from "../harness/fixtures.ts";
+import { machine, realm as newRealm, type Person, unique } from "../harness/fixtures.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { type Server, startServer } from "../harness.ts";
 import { type ForgedJwt, forgedJwts, PUBLISHED_KEYS, RIGHT_KEYS } from "../peers/forged-jwts.ts";
@@ -46,9 +46,8 @@ async function issuer(): Promise<Issuer> {
 const now_s = () => Math.floor(Date.now() / 1000);
 
 /** A machine in a realm of its own that trusts an issuer's jobs of GitHub. */
-async function trusting({ issuer: address, ca_cert }: Issuer) {
-	const { owner } = world.people;
-	const realm = await world.freshRealm();
+async function trusting({ issuer: address, ca_cert }: Issuer, owner: Person = world.people.owner) {
+	const { slug: realm } = await newRealm(world.api, owner);
 	const { name } = await machine(world.api, owner, realm);
 	const body = { type: "github", issuer: address, ca_cert, audience: AUDIENCE, claims: CLAIMS };
 	ok(await world.api.put(`/realms/${realm}/machines/${name}/trusts/ci`, body, { token: owner.token }));
@@ -178,7 +177,11 @@ test("an issuer that is down, slow, endless or redirects lets nobody in; a rotat
 		FAULTS.map(async ([what, faults, reason]) => ({ what, faults, reason, peer: await issuer() })),
 	);
 	const [moved, rotated] = [await issuer(), await issuer()];
-	const machines = await Promise.all([...faulty.map(({ peer }) => peer), moved, rotated].map(trusting));
+	const { owner, admin, member, viewer } = world.people;
+	// Of one account's realms, two issuers are asked at the same time.
+	const owners = [owner, admin, member, viewer];
+	const peers = [...faulty.map(({ peer }) => peer), moved, rotated];
+	const machines = await Promise.all(peers.map((peer, at) => trusting(peer, owners[at % owners.length])));
 	for (const { peer, faults } of faulty) peer.faults = faults;
 	moved.metadata = (truth) => ({ ...truth, jwks_uri: "https://169.254.169.254/keys" });
 	const old = rotated.keys[0] ?? assert.fail("no key");

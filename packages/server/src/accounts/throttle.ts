@@ -147,7 +147,7 @@ export function createThrottle(
 	};
 }
 
-/** What a source did in a minute. */
+/** Kind of request that is limited for each source in a minute. */
 type What = keyof typeof PER_MINUTE;
 
 /** Counts what sources do in a minute. @param refuse throws a refusal, after a while if there are many */

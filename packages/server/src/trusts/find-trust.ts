@@ -34,9 +34,9 @@ interface Shown {
 
 /** Keys of an issuer. */
 interface Keys {
-	/** What is there. */
+	/** Keys that are there. */
 	kept: readonly IssuerKey[];
-	/** What is there once the issuer was asked, where it has to be: else the same. @throws JwtRefusal */
+	/** Keys that are there once the issuer was asked, where it has to be; otherwise the same. @throws JwtRefusal */
 	renewed: Promise<readonly IssuerKey[]>;
 }
 
@@ -81,8 +81,8 @@ export async function findTrust(
 }
 
 /**
- * Verifies with the keys that are there. If they do not fit, those that the issuer gives now may, if they come before a refusal must be sent: nobody is to
- * learn from its time that the issuer was asked.
+ * Verifies with the keys that are there. If they do not fit, those that the issuer gives now may, if they come before a refusal must be sent: the time
+ * of a refusal tells nobody that the issuer was asked.
  * @throws JwtRefusal
  */
 async function verifyInTime(
@@ -128,7 +128,7 @@ async function keysOf(needs: SearchNeeds, trust: Trust, { realm, jwt }: Shown): 
 	const renewed = issuer_keys.keysOf(source, fits).catch((error) => {
 		throw error instanceof IssuerUnavailable ? new JwtRefusal(error.reason) : error;
 	});
-	// Whoever was refused meanwhile does not wait for it.
+	// Nobody waits for it after a refusal.
 	renewed.catch(() => undefined);
 	return { kept: issuer_keys.kept(source) ?? (await renewed), renewed };
 }

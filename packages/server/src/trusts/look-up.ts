@@ -15,7 +15,7 @@ export type LookUp = (hostname: string, signal: AbortSignal) => Promise<LookupAd
 export interface LookUps {
 	/** Looks up a host that the operator named, as the system does: with `/etc/hosts`. */
 	named: LookUp;
-	/** Looks up any other host, in DNS alone: whoever may make a trust names it, and chooses how slowly its name server answers. */
+	/** Looks up any other host, in DNS alone: any account can name one in a trust, and choose how slowly its name server answers. */
 	other: LookUp;
 }
 

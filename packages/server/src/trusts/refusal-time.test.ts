@@ -119,7 +119,7 @@ test("a JWT that no remembered key fits is refused at the same moment, while its
 	const rotated = newKey("ES256", "rotated");
 	assert.deepEqual(await ask(signJwt(rotated, claims())), unknown);
 	assert.deepEqual(await ask(signJwt(newKey("ES256", "own"), claims())), unknown);
-	assert.deepEqual(await ask(signJwt(key, claims({ repository_id: "3003" }))), unknown, "whoever the issuer knows");
+	assert.deepEqual(await ask(signJwt(key, claims({ repository_id: "3003" }))), unknown, "a JWT that the issuer signed");
 });
 
 test("a new key that the issuer gives in time is used immediately, and a withdrawn one is not", async (t) => {

@@ -1,7 +1,7 @@
 import { decideGift, decideTrust } from "../../../trusts/decide.ts";
 import type { UsedJwt } from "../../../trusts/model.ts";
-import { UsedCounts } from "../../../trusts/used-counts.ts";
 import type { Implementations } from "../../store.ts";
+import { UsedCounts } from "../../used-counts.ts";
 import type { Change, Late } from "../database.ts";
 import { addToken, isMachineLive } from "./machines.ts";
 
