@@ -17,7 +17,7 @@ const MAX_INVITED_ROLES = 10;
 /** Open invitations into one realm. Design: §13 */
 export const MAX_INVITATIONS_OF_REALM = 50;
 
-/** Invitations of one address that a verified sign-in uses, the oldest first. */
+/** Invitations of one address that a verified sign-in uses: those of instance admins, then others, each the oldest first. */
 export const MAX_INVITATIONS_USED = 20;
 
 const TOO_MANY = errorMessage("validation_failed", `bindings must be at most ${MAX_INVITED_ROLES}`);
@@ -67,7 +67,10 @@ export const invitationOperations = {
 	/** Keeps an invitation in place of its maker's earlier one for the address. The event is also added to each of its realms. */
 	make: write<(invitation: InvitationWithRoles, event: AuditEvent) => Invited>({ forgets: [] }),
 	byDigest: read<(digest: Buffer, now: string) => InvitationWithRoles | undefined>(),
-	/** The invitations of an address, the oldest first, at most MAX_INVITATIONS_USED. */
+	/**
+	 * The invitations of an address, at most MAX_INVITATIONS_USED: those of enabled instance admins, then others, each the oldest first. Strangers, who may
+	 * invite anybody where everybody registers, displace no admin's.
+	 */
 	forEmail: read<(email: string, now: string) => InvitationWithRoles[]>(),
 	/** Lists the invitations of one maker, or of all when it is empty, in the order of their ids. */
 	list: read<(created_by: string, now: string, after: string, limit: number) => InvitationWithRoles[]>(),

@@ -88,6 +88,22 @@ export async function invitationContract(openStore: OpenStore): Promise<void> {
 		assert.equal((await invitations.forEmail(email, MADE_AT)).length, MAX_INVITATIONS_USED);
 	});
 
+	test("of an address's invitations those of instance admins come first, and others displace none of them", async () => {
+		const email = "wanted@example.com";
+		for (let count = 0; count < MAX_INVITATIONS_USED; count++)
+			await make(anInvitation((await addAccount(store)).id, { email }));
+		const admins = [await addAccount(store), await addAccount(store)];
+		for (const { id } of admins)
+			await store.accounts.setAdmin({ user_id: id, instance_admin: true }, anEvent());
+		const [later, earlier] = admins.map(({ id }, at) =>
+			anInvitation(id, { email, created_at: `2030-01-01T00:00:0${5 - at}.000Z` }),
+		);
+		for (const one of [later, earlier]) if (one !== undefined) await make(one);
+		const found = (await invitations.forEmail(email, MADE_AT)).map(({ id }) => id);
+		assert.deepEqual(found.slice(0, 2), [earlier?.id, later?.id]);
+		assert.equal(new Set(found).size, MAX_INVITATIONS_USED);
+	});
+
 	test("an invitation is listed and ended by its inviter or by the instance admin", async () => {
 		const [mine, other] = [anInvitation(carl.id), anInvitation(bob.id)];
 		const realm = await addRealm(store, bob);

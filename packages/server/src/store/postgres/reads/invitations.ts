@@ -5,6 +5,10 @@ import type { Late, Snapshot } from "../database.ts";
 /** Condition on an invitation that has not expired; $2 names its maker, or nobody. */
 const LISTED = "expires_at > $1 AND $2 IN (created_by, '')";
 
+/** Conditions on an address's invitations, and on those of instance admins. */
+const OF_ADDRESS = `email = $1 AND expires_at > $2 ORDER BY created_at LIMIT ${MAX_INVITATIONS_USED}`;
+const OF_ADMINS = "created_by IN (SELECT id FROM account WHERE instance_admin AND disabled_at IS NULL)";
+
 /** Answers questions about open invitations. */
 export function invitationReads(db: Snapshot): Late<Implementations<"read">["invitations"]> {
 	const find = async (condition: string, values: readonly unknown[]) =>
@@ -13,8 +17,12 @@ export function invitationReads(db: Snapshot): Late<Implementations<"read">["inv
 		async byDigest(digest, now) {
 			return (await find("digest = $1 AND expires_at > $2", [digest, now]))[0];
 		},
-		forEmail: (email, now) =>
-			find(`email = $1 AND expires_at > $2 ORDER BY created_at LIMIT ${MAX_INVITATIONS_USED}`, [email, now]),
+		async forEmail(email, now) {
+			const found = await db.believed("invitation", `${OF_ADMINS} AND ${OF_ADDRESS}`, [email, now]);
+			found.push(...(await db.believed("invitation", OF_ADDRESS, [email, now])));
+			const once = new Map(found.map((one) => [one.id, one]));
+			return withRoles(db, [...once.values()].slice(0, MAX_INVITATIONS_USED));
+		},
 		list: (created_by, now, after, limit) =>
 			find(`${LISTED} AND id > $3 ORDER BY id LIMIT $4`, [now, created_by, after, limit]),
 		count: (created_by, now) => db.count("invitation", LISTED, [now, created_by]),

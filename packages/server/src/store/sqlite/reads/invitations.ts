@@ -1,7 +1,8 @@
+import type { SQL } from "drizzle-orm";
 import { type Invitation, type InvitationWithRoles, MAX_INVITATIONS_USED } from "../../../invitations/model.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
-import { invitation, invitationBinding, realm } from "../schema.ts";
+import { account, invitation, invitationBinding, realm } from "../schema.ts";
 import { asItIs, later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["invitations"];
@@ -18,23 +19,39 @@ export function invitationReads(db: Reader): Reads {
 			.where(and(eq(invitation.digest, placeholder("digest")), isOpen))
 			.prepare(),
 	);
-	const forEmail = later(() =>
-		db
-			.select()
-			.from(invitation)
-			.where(and(eq(invitation.email, placeholder("email")), isOpen))
-			.orderBy(asc(invitation.created_at))
-			.limit(MAX_INVITATIONS_USED)
-			.prepare(),
-	);
 	const withRoles = addingRoles(db);
 	return {
 		byDigest(digest, now) {
 			const found = byDigest().get({ digest, now });
 			return found && withRoles([found])[0];
 		},
-		forEmail: (email, now) => withRoles(forEmail().all({ email, now })),
+		forEmail: invitationsOfAddress(db, withRoles),
 		...listReads(db, withRoles),
+	};
+}
+
+/** Prepares the list of an address's invitations: of instance admins first. */
+function invitationsOfAddress(db: Reader, withRoles: AddRoles): Reads["forEmail"] {
+	const oldest = (condition: SQL) =>
+		later(() =>
+			db
+				.select()
+				.from(invitation)
+				.where(and(condition, gt(invitation.expires_at, placeholder("now"))))
+				.orderBy(asc(invitation.created_at))
+				.limit(MAX_INVITATIONS_USED)
+				.prepare(),
+		);
+	const ofAll = oldest(eq(invitation.email, placeholder("email")));
+	const admins = sql`(SELECT ${account.id} FROM ${account} WHERE ${account.instance_admin} = 1 AND ${account.disabled_at} IS NULL)`;
+	// The sign keeps SQLite from reading all invitations of the address: these are found by their makers.
+	const ofAdmins = oldest(
+		sql`${invitation.created_by} IN ${admins} AND +${invitation.email} = ${placeholder("email")}`,
+	);
+	return (email, now) => {
+		const found = [ofAdmins, ofAll].flatMap((question) => question().all({ email, now }));
+		const once = new Map(found.map((one) => [one.id, one]));
+		return withRoles([...once.values()].slice(0, MAX_INVITATIONS_USED));
 	};
 }
 
