@@ -59,11 +59,12 @@ export class Tally {
 		return found === undefined || left_ms <= 0 ? { count: 0, left_ms: 0 } : { count: found.count, left_ms };
 	}
 
-	/** Answers the highest count of a window that has not ended. */
-	fullest(): number {
+	/** Answers the highest count of a window that has not ended. @param prefix of the names that are meant */
+	fullest(prefix = ""): number {
 		const now = this.#now();
 		let most = 0;
-		for (const { count, ends } of this.#entries.values()) if (now < ends && count > most) most = count;
+		for (const [name, { count, ends }] of this.#entries)
+			if (count > most && now < ends && name.startsWith(prefix)) most = count;
 		return most;
 	}
 

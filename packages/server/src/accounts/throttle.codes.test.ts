@@ -84,7 +84,7 @@ test("registrations, refused logins, exchanges of JWTs and wrong codes are limit
 		() => throttle.checkCodes(ADA, ELSEWHERE),
 	];
 	const refused = await Promise.all(attempts.map((attempt) => attempt().catch(String)));
-	const { limits } = throttle;
+	const limits = throttle.limits.filter(({ name }) => !name.startsWith("failed_logins"));
 	assert.equal(limits.length, refused.length);
 	for (const [index, limit] of limits.entries()) {
 		assert.match(refused[index] ?? "", new RegExp(`too many .*\\(${limit.name}\\)`));

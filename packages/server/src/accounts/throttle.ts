@@ -7,8 +7,26 @@ import type { KnownSources } from "./known-sources.ts";
 import type { Asker, PasswordQueue } from "./password-queue.ts";
 import { Tally } from "./tally.ts";
 
-/** Failed logins without a wait, and the window in which they count, in seconds. Design: §6, §7.2. */
-const FREE_FAILURES = { perAccountAndSource: 5, perSource: 50, perAccount: 100 } as const;
+/** Failed logins without a wait: of a pair of account and source, of a source, and of an account. Design: §6, §7.2. */
+const FAILURES = {
+	pair: {
+		name: "failed_logins_per_account_and_source",
+		max: 5,
+		hint: "somebody guesses an account's password from one source, or has forgotten it: auth.login.failed in the audit log names both",
+	},
+	source: {
+		name: "failed_logins_per_source",
+		max: 50,
+		hint: "one source guesses passwords: auth.login.failed in the audit log names it; if it is your proxy, add it to trusted_proxies",
+	},
+	account: {
+		name: "failed_logins_per_account",
+		max: 100,
+		hint: "many sources guess the password of one account: auth.login.failed in the audit log names it",
+	},
+} as const;
+
+/** Window in which failures count, in seconds. */
 const WINDOW_S = 15 * 60;
 
 /** Longest wait for one source after failures on one account. It doubles from one second. */
@@ -143,7 +161,11 @@ export function createThrottle(
 		repeated: (ip, cause) => causes.add(`${sourceGroup(ip)} ${cause}`),
 		exchange: (ip) => minute.count("exchanges of JWTs", ip),
 		registration: (ip) => minute.count("registrations", ip),
-		limits: [...minute.limits, limitOf(WRONG_CODES, codes, () => refusedCodes)],
+		limits: [
+			...failureLimits([strangers, owners]),
+			...minute.limits,
+			limitOf(WRONG_CODES, codes, () => refusedCodes),
+		],
 	};
 }
 
@@ -188,6 +210,19 @@ interface Guesser extends Asker {
 	account: string;
 }
 
+type Failures = ReturnType<typeof createFailures>;
+
+/** A few mistakes are nobody's attack: a pair shows once it waits. */
+function failureLimits(failures: readonly Failures[]): Limit[] {
+	return (["pair", "source", "account"] as const).map((kind) => {
+		const { max } = FAILURES[kind];
+		const most = () => Math.min(max, Math.max(...failures.map(({ fullest }) => fullest(kind))));
+		const used = () => (kind === "pair" && most() < max ? 0 : most());
+		const refused = () => failures.reduce((sum, { refused: of }) => sum + of[kind], 0);
+		return { ...FAILURES[kind], used, refused };
+	});
+}
+
 /** Names the account by a digest, since callers choose its length. */
 async function askerOf(known: Pick<KnownSources, "knows">, account: string, ip: string): Promise<Guesser> {
 	const source = sourceGroup(ip);
@@ -208,30 +243,34 @@ function countWith(tally: Tally, name: string, free: number, wait_s: (excess: nu
 }
 
 /** Counts failures, and makes names with too many wait. */
-function createFailures(tally: Tally): { refusalOf(who: Guesser): AppError | undefined; fail(who: Guesser): void } {
-	const count = (name: string, free: number, wait_s: (excess: number) => number) =>
-		countWith(tally, name, free, wait_s);
+function createFailures(tally: Tally) {
+	const refused = { pair: 0, source: 0, account: 0 };
+	const keyOf = (kind: keyof typeof FAILURES, who: Guesser) => `${kind} ${who[kind]}`;
 	/** Returns only the pair of the known: others' failures do not make them wait. */
-	const namesOf = ({ pair, source, account, known }: Guesser) =>
-		known === undefined ? [pair, source, account] : [pair];
+	const kindsOf = ({ known }: Guesser) =>
+		known === undefined ? (["pair", "source", "account"] as const) : (["pair"] as const);
+	const waits = {
+		pair: (excess: number) => 2 ** excess,
+		source: (excess: number) => 2 ** Math.floor(excess / 10),
+		account: () => ACCOUNT_WAIT_S,
+	};
 	return {
-		refusalOf(who) {
-			const wait_ms = namesOf(who)
-				.map((name) => tally.waitOf(name))
-				.find((wait) => wait > 0);
-			return wait_ms === undefined ? undefined : tooMany("failed logins", wait_ms);
+		refused,
+		fullest: (kind: keyof typeof FAILURES) => tally.fullest(`${kind} `),
+		refusalOf(who: Guesser): AppError | undefined {
+			const kind = kindsOf(who).find((one) => tally.waitOf(keyOf(one, who)) > 0);
+			if (kind === undefined) return undefined;
+			refused[kind]++;
+			return tooMany("failed logins", tally.waitOf(keyOf(kind, who)), FAILURES[kind].name);
 		},
-		fail(who) {
-			const [pair = "", source, account] = namesOf(who);
-			count(pair, FREE_FAILURES.perAccountAndSource, (excess) => 2 ** excess);
-			if (source !== undefined) count(source, FREE_FAILURES.perSource, (excess) => 2 ** Math.floor(excess / 10));
-			if (account !== undefined) count(account, FREE_FAILURES.perAccount, () => ACCOUNT_WAIT_S);
+		fail(who: Guesser): void {
+			for (const kind of kindsOf(who)) countWith(tally, keyOf(kind, who), FAILURES[kind].max, waits[kind]);
 		},
 	};
 }
 
-function tooMany(what: string, left_ms: number, limit?: string): AppError {
+function tooMany(what: string, left_ms: number, limit: string): AppError {
 	const seconds = Math.max(1, Math.ceil(left_ms / 1000));
-	const message = `too many ${what} from here${limit === undefined ? "" : ` (${limit})`}: try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}`;
+	const message = `too many ${what} from here (${limit}): try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}`;
 	return new AppError("rate_limited", message, { headers: { "retry-after": String(seconds) } });
 }
