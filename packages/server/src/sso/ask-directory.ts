@@ -3,6 +3,7 @@ import type { Throttle } from "../accounts/throttle.ts";
 import type { Visitor } from "../audit/model.ts";
 import { createCache } from "../cache.ts";
 import { AppError } from "../errors.ts";
+import type { Limits } from "../limits.ts";
 import { type Asserted, SsoRefusal } from "./model.ts";
 import type { Protocols } from "./protocols.ts";
 import type { Provider } from "./providers.ts";
@@ -23,14 +24,42 @@ export interface DirectoryNeeds extends RefusalNeeds {
 	directory(provider: string): Pick<PasswordQueue, "run">;
 }
 
+/** Name of the limit on the wait for a directory's turn. */
+const LIMIT = "directory_login_wait_ms";
+
 /** Makes the queues, one per directory: a directory that does not answer delays only its own logins. */
-export function createDirectories(): DirectoryNeeds["directory"] {
+export function createDirectories({ add }: Pick<Limits, "add">): DirectoryNeeds["directory"] {
 	const queues = createCache<string, PasswordQueue>(MAX_DIRECTORIES);
-	return (provider) => {
+	const waiting = new Set<{ since: number }>();
+	let refused = 0;
+	const longest = () => Math.max(0, ...[...waiting].map(({ since }) => performance.now() - since));
+	add({
+		name: LIMIT,
+		max: MAX_TURN_MS,
+		used: () => Math.min(MAX_TURN_MS, Math.round(longest())),
+		refused: () => refused,
+		hint: "a directory is slow to answer: its logins wait for each other",
+	});
+	const queueOf = (provider: string) => {
 		const queue = queues.get(provider) ?? createPasswordQueue({ all: AT_ONCE });
 		queues.set(provider, queue);
 		return queue;
 	};
+	return (provider) => ({
+		async run(asker, check) {
+			const login = { since: performance.now() };
+			waiting.add(login);
+			const begin = async () => {
+				waiting.delete(login);
+				if (performance.now() - login.since <= MAX_TURN_MS) return check();
+				refused++;
+				throw busy();
+			};
+			return queueOf(provider)
+				.run(asker, begin)
+				.finally(() => void waiting.delete(login));
+		},
+	});
 }
 
 /**
@@ -46,9 +75,7 @@ export async function askDirectory(
 ): Promise<{ account: string; asserted: Asserted }> {
 	const ldap = await needs.protocols.ldap();
 	const account = `${provider.name} ${ldap.accountOf(provider.is.settings, username)}`;
-	const begun = performance.now();
 	const asserted = await needs.throttle.attempt(needs.directory(provider.name), account, visitor.ip, async (failed) => {
-		if (performance.now() - begun > MAX_TURN_MS) throw busy();
 		return guarded(needs, visitor, provider, async () => {
 			try {
 				return await ldap.identify(provider.is.settings, username, password);
@@ -63,6 +90,6 @@ export async function askDirectory(
 
 /** A login that queued behind a directory that does not answer need not wait for it as well. */
 function busy(): AppError {
-	const message = "too many logins are waiting for this directory: try again in 1 second";
+	const message = `too many logins are waiting for this directory (${LIMIT}): try again in 1 second`;
 	return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
 }

@@ -76,9 +76,9 @@ export class ProviderUnavailable extends Error {
 	override readonly name = "ProviderUnavailable";
 }
 
-/** Makes the refusal of a login that does not get its turn. */
-export function tooManyLogins(): ProviderUnavailable {
-	return new ProviderUnavailable("too many logins are waiting: try again in a moment");
+/** Makes the refusal of a login that does not get its turn. @param limit its name */
+export function tooManyLogins(limit: string): ProviderUnavailable {
+	return new ProviderUnavailable(`too many logins are waiting (${limit}): try again in a moment`);
 }
 
 /** A provider as it is stored. */

@@ -187,7 +187,7 @@ function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) 
 /** Makes what logins at providers share. */
 function createSso({ system, address, limits, protocols }: AppParts) {
 	const flows = createFlows(system, () => address().startsWith("https:"));
-	return { flows, limits, protocols, codes: createCodes(), directory: createDirectories() };
+	return { flows, limits, protocols, codes: createCodes(), directory: createDirectories(limits) };
 }
 
 /** Makes the console from the rules' parts. */

@@ -11,8 +11,10 @@ import { createThreads } from "./threads.ts";
 const LIMIT_MS = 4000;
 /** Questions at once, to all directories: a healthy one needs some milliseconds for a login. */
 const MAX_QUESTIONS = 8;
+/** Name of the limit on waiting logins. */
+const LIMIT = "ldap_questions_waiting_per_directory";
 /** Bounds of one directory: one that hangs takes nothing from the others. */
-const OF_DIRECTORY = { each: 3, waiting: 16, busy: tooManyLogins };
+const OF_DIRECTORY = { each: 3, waiting: 16, busy: () => tooManyLogins(LIMIT) };
 /** Bytes of UTF-8. */
 const MAX_BYTES = 1024;
 
@@ -58,7 +60,7 @@ export function createLdap(): Ldap {
 		},
 		accountOf,
 		limit: {
-			name: "ldap_questions_waiting_per_directory",
+			name: LIMIT,
 			max: OF_DIRECTORY.waiting,
 			used: semaphore.fullest,
 			refused: semaphore.refused,

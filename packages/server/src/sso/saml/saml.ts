@@ -18,11 +18,13 @@ const LIMIT_MS = 2000;
 /** Responses that may wait for their turn. */
 const MAX_WAITING = 64;
 
+/** Name of the limit on waiting logins. */
+const LIMIT = "saml_responses_waiting_per_source";
 /**
  * Of one source, one response is read and sixteen wait, for so many milliseconds: even the slowest of them delay the other sources by one response
  * only. The thread's queue bounds the number of sources.
  */
-const OF_SOURCE = { each: 1, waiting: 16, busy: tooManyLogins };
+const OF_SOURCE = { each: 1, waiting: 16, busy: () => tooManyLogins(LIMIT) };
 const MAX_TURN_MS = 10_000;
 
 /** Providers whose settings are kept for the minute. */
@@ -82,7 +84,7 @@ export function createSaml(): Saml {
 	return {
 		metadata: writeMetadata,
 		limit: {
-			name: "saml_responses_waiting_per_source",
+			name: LIMIT,
 			max: OF_SOURCE.waiting,
 			used: semaphore.fullest,
 			refused: semaphore.refused,
