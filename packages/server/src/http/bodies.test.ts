@@ -37,6 +37,7 @@ function setUp(bounds: Partial<typeof BOUNDS> = {}) {
 const isRefused = (error: unknown) =>
 	error instanceof AppError &&
 	error.code === "overloaded" &&
+	/\(body_bytes\w*[,)]/.test(error.message) &&
 	error.headers["retry-after"] === "5" &&
 	error.headers.connection === "close";
 

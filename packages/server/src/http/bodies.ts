@@ -59,7 +59,7 @@ function tooMuch(holder: Holder, limit: number): AppError {
 function cutShort(): AppError {
 	return new AppError(
 		"overloaded",
-		"the body arrived too slowly while others waited for room: try again in 5 seconds",
+		"the body arrived too slowly while others waited for room (body_bytes, body_bytes_per_source): try again in 5 seconds",
 		{
 			headers: { "retry-after": "5", connection: "close" },
 		},

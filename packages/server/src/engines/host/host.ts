@@ -114,19 +114,22 @@ export function createEngineHost(options: HostOptions): EngineHost {
 	};
 }
 
+/** Name of the limit on waiting calls. */
+const LIMIT = "engine_calls_waiting_per_realm";
+
 /** Counts the calls that have no room to wait. */
 function countFull(): { refuse: () => EngineUnavailable; refused: () => number } {
 	let refused = 0;
 	const refuse = () => {
 		refused++;
-		return new EngineUnavailable("too many requests are waiting for it", false);
+		return new EngineUnavailable(`too many requests are waiting for it (${LIMIT})`, false);
 	};
 	return { refuse, refused: () => refused };
 }
 
 function limitOf(pools: ReadonlyMap<string, MadePool>, refused: () => number): Limit {
 	return {
-		name: "engine_calls_waiting_per_realm",
+		name: LIMIT,
 		max: MAX_WAITING,
 		used: () => Math.max(0, ...[...pools.values()].map(({ pool }) => pool.waiting)),
 		refused,

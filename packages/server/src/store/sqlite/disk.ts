@@ -152,7 +152,7 @@ function isEvent(arg: unknown): arg is AuditEvent {
 function diskLow(): AppError {
 	return new AppError(
 		"rate_limited",
-		`less than 15 % of the server's disk is free, so each account or address is limited to ${EVENTS_PER_SECOND} events a second: try again in a second`,
+		`less than 15 % of the server's disk is free, so each account or address is limited to ${EVENTS_PER_SECOND} events a second (low_disk_events_per_second): try again in a second`,
 		{ headers: { "retry-after": "1" } },
 	);
 }
