@@ -30,6 +30,8 @@ before(async () => {
 
 const failure = (code: number, errmsg = "no"): Fault => ({ applies: false, answer: { ok: 0, code, errmsg } });
 
+const messageOf = ({ body }: { body: unknown }) => (body as ErrorBody).error.message;
+
 /** A database, and a realm configured for it. */
 interface Setup {
 	readonly fake: FakeMongo;
@@ -92,7 +94,7 @@ for (const [what, fault, status, message] of BEFORE) {
 		const answer = await generate();
 		fake.fault("usersInfo", undefined);
 		refused(answer, status, status === 400 ? "engine_error" : "engine_unavailable");
-		assert.match((answer.body as unknown as ErrorBody).error.message, message);
+		assert.match(messageOf(answer), message);
 		assert.equal((await world.leases(undefined, slug)).length, leases);
 		assert.ok(fake.commands.slice(commands).every(({ createUser }) => createUser === undefined));
 		ok(await generate());
@@ -172,15 +174,16 @@ test("a drop that is a lie is found out, is tried again, and shows in health unt
 	const { fake, generate, validate, until } = await setUpFor(t);
 	const { username } = ok(await generate());
 	fake.fault("dropUser", { applies: false, answer: { ok: 1 } });
-	refused(await validate(username), 400, "engine_error");
+	const answer = await validate(username);
+	refused(answer, 400, "engine_error");
 	const { attempts, last_error } = await until("revoking");
 	assert.match(last_error, /\bstill exists$/);
+	assert.equal(messageOf(answer), last_error);
 	await eventually("it is tried again", async () => (await until("revoking")).attempts > attempts);
 	const { revoking = 0 } = (await world.details()).leases.open;
 	assert.ok(revoking >= 1);
 	assert.deepEqual(fake.users(), [username]);
 	fake.fault("dropUser", undefined);
-	188;
 	await until("revoked", 120);
 	assert.deepEqual(fake.users(), []);
 	assert.equal((ok(await validate(username)) as { valid: boolean }).valid, true);
@@ -196,7 +199,9 @@ test("missing rights block the target, and a configuration that is put right dra
 	const message = ": not authorized on admin to execute command";
 	assert.ok((await world.leases("revoking", slug)).some(({ last_error }) => last_error.endsWith(message)));
 	// This is the only attempt that a blocked target gets before its next probe.
-	refused(await validate(username), 400, "engine_error");
+	const answer = await validate(username);
+	refused(answer, 400, "engine_error");
+	assert.ok(messageOf(answer).endsWith(message), answer.text);
 	assert.equal(fake.users().length, 4);
 	fake.fault("dropUser", undefined);
 	assert.equal(await configure({ max_connections: 7 }), "healthy");
@@ -216,7 +221,6 @@ test("a target that is away while leases end is drained soon after its return", 
 	refused(await generate(), 503, "engine_unavailable");
 	assert.equal((await lease()).state, "revoking");
 	proxy.restore();
-	223;
 	await until("revoked");
 	assert.deepEqual(fake.users(), []);
 });
