@@ -43,7 +43,7 @@ export interface Postgres {
 	stop(): Promise<void>;
 }
 
-/** What a server has beyond the usual. */
+/** Options of a server. */
 export interface PostgresOptions {
 	/** Settings, `name=value`. */
 	readonly settings?: readonly string[];

@@ -88,7 +88,7 @@ type Given = { [N in Name]?: v.InferOutput<(typeof SETTINGS)[N][0]> };
 /** The process's settings, complete and frozen. Paths are absolute. Design: §7.1. */
 export interface Config {
 	data_dir: string;
-	/** PostgreSQL, which holds the data in place of SQLite; the address may contain the password. Design: §17 */
+	/** PostgreSQL, which holds the data in place of SQLite; the address may contain the password. Design: §14 */
 	database: { url: Redacted<string>; password_file: string | undefined } | undefined;
 	listen: { host: string; port: number };
 	/** Address at which people and identity providers reach us, without a trailing slash; undefined until the port is known. */

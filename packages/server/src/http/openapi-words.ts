@@ -33,6 +33,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	token: ["Only what this API token caused, by its id"],
 	names: ["Adds the e-mail and name of each account, and each machine as realm/name"],
 	deep: ["Reads the whole database and the whole log"],
+	ready: ["Asks only whether the server takes requests, as a load balancer does"],
 	seq: ["Number of a checkpoint that you stored elsewhere"],
 	hash: ["Hash of that checkpoint"],
 	cli_port: ["Loopback port on which a program waits for the browser"],

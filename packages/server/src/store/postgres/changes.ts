@@ -115,7 +115,7 @@ function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefi
 const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, ${FACTS.join(", ")})
 	SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[], $10::text[], $11::text[], $12::text[])`;
 
-/** What a change wrote last: its place in the log, and the sealed tip, which no other change has. */
+/** Marks that a change leaves in the database: its place in the log, and the sealed tip, which no other change has. */
 interface Written {
 	end: ChainEnd;
 	hasEvents: boolean;

@@ -89,6 +89,8 @@ export async function connect(address: Address): Promise<Connection> {
 		password: () => password,
 		ssl: tls === undefined ? false : { ca: tls.ca, rejectUnauthorized: true },
 		types,
+		// Named, or PGOPTIONS would be taken.
+		options: "-c client_min_messages=warning",
 		application_name: "svc",
 		keepAlive: true,
 		keepAliveInitialDelayMillis: QUIET_MS,
