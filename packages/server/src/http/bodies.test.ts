@@ -53,6 +53,7 @@ test("a source's bodies hold so much together until they have arrived and are un
 	const second = begin("10.0.0.1");
 	await second.send(1);
 	assert.ok(isRefused(await second.read));
+	assert.match(String(await second.read), /\(body_bytes_per_source\)/);
 	const other = begin("10.0.0.2");
 	await other.send(200 * KIB);
 	assert.equal(await other.end(), 200 * KIB);

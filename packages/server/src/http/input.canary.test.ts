@@ -11,6 +11,7 @@ import type { Route } from "./route.ts";
 
 /** A valid value for each field of every body and query. Add new fields here. */
 const GOOD: Record<string, unknown> = {
+	ready: "true",
 	email: "ada@example.com",
 	owner: "ada@example.com",
 	password: "correct horse battery",

@@ -161,7 +161,10 @@ const createTurns = () =>
 	createSemaphore(AT_ONCE, {
 		each: OF_AN_ACCOUNT,
 		waiting: WAITING,
-		busy: () => new IssuerUnavailable("too many issuers are asked at the same time: try again in a moment"),
+		busy: () =>
+			new IssuerUnavailable(
+				"too many issuers are asked at the same time (issuers_waiting_per_realm): try again in a moment",
+			),
 	});
 
 const limitOf = ({ fullest, refused }: Semaphore): Limit => ({

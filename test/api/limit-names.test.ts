@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { api } from "../harness/client.ts";
+import { read } from "../harness/sources.ts";
+import { startServer } from "../harness.ts";
+
+const SERVER = "packages/server/src";
+const THROTTLE = `${SERVER}/accounts/throttle.codes.test.ts`;
+
+/** Limits that refuse by name, and the test in which each does. */
+const NAMED: Record<string, string[]> = {
+	[`${SERVER}/accounts/password-queue.test.ts`]: [
+		"password_checks_waiting",
+		...["account", "site", "source"].map((whose) => `password_checks_waiting_per_${whose}`),
+	],
+	[`${SERVER}/accounts/throttle.limits.test.ts`]: [
+		...["account", "account_and_source", "source"].map((whose) => `failed_logins_per_${whose}`),
+	],
+	[`${SERVER}/http/answers.test.ts`]: ["answer_bytes", "answer_bytes_per_account"],
+	[`${SERVER}/http/bodies.test.ts`]: ["body_bytes", "body_bytes_per_source"],
+	[`${SERVER}/http/page-answers.test.ts`]: ["answer_bytes_per_token"],
+	[`${SERVER}/http/request-queue.test.ts`]: ["requests_waiting_for_commits", "requests_waiting_per_source"],
+	[`${SERVER}/engines/host/pool.test.ts`]: ["engine_calls_waiting_per_realm"],
+	[`${SERVER}/engines/limits.test.ts`]: ["max_connections", "max_connections_per_realm"],
+	[`${SERVER}/sso/ask-directory.test.ts`]: ["directory_login_wait_ms"],
+	[`${SERVER}/store/sqlite/low-disk.test.ts`]: ["low_disk_events_per_second"],
+	[`${SERVER}/trusts/fetch.test.ts`]: ["issuers_waiting_per_realm"],
+	"test/api/limits.test.ts": [
+		...["factors", "invitations", "bindings", "realms", "tokens"].map((what) => `${what}_per_account`),
+		...["bindings", "invitations", "machines"].map((what) => `${what}_per_realm`),
+		...["realm_bytes", "tokens_per_machine"],
+	],
+};
+
+/** Limits whose test asks each for its own name. */
+const EACH: Record<string, RegExp> = {
+	[THROTTLE]: /^(?:registrations_per_minute|refused_logins_per_minute|wrong_codes_per_day)_per_/,
+	[`${SERVER}/account-semaphore.test.ts`]: /_waiting_per_account$/,
+};
+
+/** Limits that refuse without a name, and why. */
+const NAMELESS: Record<string, string> = {
+	connections: "the connection is closed before it can be answered",
+	connections_per_source: "the same",
+	connections_per_site: "the same",
+	new_connections_per_source: "the same",
+	requests: "a request waits for a place",
+	sessions_per_account: "the oldest session ends",
+	trusted_tokens_per_machine: "every refusal of a JWT is answered alike",
+	used_jwts_per_realm: "the same",
+	accounts: "a test would make 100,000 of them",
+	identities_per_account: "a test would need 20 persons of a provider",
+	trusts_per_machine: "a test would ask 20 issuers for their keys",
+};
+
+test("every limit of the server names itself in its refusal, and metrics show it", async (t) => {
+	const server = await startServer();
+	t.after(() => server.close());
+	const { text } = await api(server).send("GET", "/metrics");
+	const shown = (metric: string) =>
+		[...text.matchAll(new RegExp(`^${metric}\\{limit="(\\w+)"\\}`, "gm"))].map(([, name = ""]) => name);
+	const limits = shown("svc_limit_max");
+	const listed = [...Object.values(NAMED).flat(), ...Object.keys(NAMELESS)];
+	const each = limits.filter((name) => Object.values(EACH).some((pattern) => pattern.test(name)));
+	assert.deepEqual(new Set(limits), new Set([...listed, ...each]));
+	assert.deepEqual(shown("svc_limit_used"), limits);
+	const counted = new Set(shown("svc_limit_refused_total"));
+	const uncounted = ["requests", "sessions_per_account", "trusted_tokens_per_machine", "used_jwts_per_realm"];
+	assert.deepEqual(new Set(limits).difference(counted), new Set(uncounted));
+});
+
+test("the test of each limit looks for its name", () => {
+	for (const [file, names] of Object.entries(NAMED))
+		for (const name of names) assert.match(read(file), new RegExp(`\\b${name}\\b`), `${name} in ${file}`);
+});
