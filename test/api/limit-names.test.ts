@@ -24,7 +24,7 @@ const NAMED: Record<string, string[]> = {
 	[`${SERVER}/engines/limits.test.ts`]: ["max_connections", "max_connections_per_realm"],
 	[`${SERVER}/sso/ask-directory.test.ts`]: ["directory_login_wait_ms"],
 	[`${SERVER}/store/sqlite/low-disk.test.ts`]: ["low_disk_events_per_second"],
-	[`${SERVER}/trusts/fetch.test.ts`]: ["issuers_waiting_per_realm"],
+	[`${SERVER}/trusts/fetch.test.ts`]: ["issuers_waiting_per_account"],
 	"test/api/limits.test.ts": [
 		...["factors", "invitations", "bindings", "realms", "tokens"].map((what) => `${what}_per_account`),
 		...["bindings", "invitations", "machines"].map((what) => `${what}_per_realm`),

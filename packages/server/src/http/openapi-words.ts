@@ -21,7 +21,6 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	user: ["Id or e-mail of the user"],
 	capability: ["Only this capability, such as secrets:write"],
 	connection: ["Adds how to connect to the credential"],
-	ready: ["Asks only whether the server takes requests now"],
 	if: ["Tries it first: 409 and nothing is stored when it does not work"],
 	engine: ["Only of this type of engine"],
 	state: ["Only in this state; in a login callback, the state that the provider returns"],

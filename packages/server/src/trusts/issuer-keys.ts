@@ -163,7 +163,7 @@ const createTurns = () =>
 		waiting: WAITING,
 		busy: () =>
 			new IssuerUnavailable(
-				"too many issuers are asked at the same time (issuers_waiting_per_realm): try again in a moment",
+				"too many issuers are asked at the same time (issuers_waiting_per_account): try again in a moment",
 			),
 	});
 
