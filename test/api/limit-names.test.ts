@@ -24,6 +24,7 @@ const NAMED: Record<string, string[]> = {
 	[`${SERVER}/engines/limits.test.ts`]: ["max_connections", "max_connections_per_realm"],
 	[`${SERVER}/sso/ask-directory.test.ts`]: ["directory_login_wait_ms"],
 	[`${SERVER}/store/sqlite/low-disk.test.ts`]: ["low_disk_events_per_second"],
+	[`${SERVER}/store/sqlite/time-limit.test.ts`]: ["question_seconds"],
 	[`${SERVER}/trusts/fetch.test.ts`]: ["issuers_waiting_per_account"],
 	"test/api/limits.test.ts": [
 		...["factors", "invitations", "bindings", "realms", "tokens"].map((what) => `${what}_per_account`),
@@ -34,7 +35,7 @@ const NAMED: Record<string, string[]> = {
 
 /** Limits whose test asks each for its own name. */
 const EACH: Record<string, RegExp> = {
-	[THROTTLE]: /^(?:registrations_per_minute|refused_logins_per_minute|wrong_codes_per_day)_per_/,
+	[THROTTLE]: /^(?:registrations_per_minute|refused_logins_per_minute|jwt_exchanges_per_minute|wrong_codes_per_day)_per_/,
 	[`${SERVER}/account-semaphore.test.ts`]: /_waiting_per_account$/,
 };
 

@@ -8,6 +8,7 @@ import { OF_FILES } from "./files.ts";
 import { ofIndexes } from "./indexes.ts";
 import { OF_LOG, OF_TIP, WITHIN_LOG } from "./log.ts";
 import { OF_NUMBERS } from "./numbers.ts";
+import { OTHERS, ofOtherTable } from "./other-tables.ts";
 import { OF_CONTENT, OVER_NEWER_CONTENT } from "./rollbacks.ts";
 import { ofRows, withEffect } from "./rows.ts";
 import { OF_SCHEMA } from "./schema.ts";
@@ -57,5 +58,13 @@ for (const table of Object.keys(ROW_KINDS) as RowTable[]) {
 		`rows of ${table} that are invented, deleted or put back give no access, hide nothing and are noticed`,
 		options,
 		() => expectNoticed(world, withEffect(world, table, ofRows(table))),
+	);
+}
+
+for (const table of OTHERS) {
+	test(
+		`rows of ${table}, which have no MAC, that are changed, deleted or put back give no access and are noticed`,
+		options,
+		() => expectNoticed(world, ofOtherTable(world, table)),
 	);
 }

@@ -128,6 +128,7 @@ async function writeSecrets({ client }: OidcWorld, owner: Person, slug: string, 
 	await secret(client, owner, slug, "SECOND", "second value");
 	await secret(client, owner, slug, "DELETED", "deleted value");
 	await secret(client, owner, other, "FIRST", "value of another realm");
+	ok(await client.get(`/eso/${slug}?env=dev`, { token: owner.token }));
 }
 
 /** Signs somebody in at each of two providers. */
@@ -173,4 +174,5 @@ async function finish(sso: OidcWorld, made: Made): Promise<void> {
 	await secret(client, owner, made.slug, "SECOND", VALUES.dev.SECOND);
 	ok(await client.delete(`/realms/${made.slug}/leases/${made.ended_lease.id}`, { token: owner.token }));
 	ok(await client.delete(`${secretPath(made.slug, "DELETED")}?env=dev`, { token: owner.token }));
+	ok(await client.get(`/eso/${made.slug}?env=dev`, { token: owner.token }));
 }

@@ -265,7 +265,7 @@ export const OTHER_TABLES: Readonly<Record<string, string>> = {
 	audit_key_in_part: "the content of a part",
 	audit_key_set: "named by the hash of its parts, which the chain of events covers; verifying the log compares them",
 	audit_part_in_set: "the content of a set",
-	lease_count: COUNTED,
+	lease_count: `${COUNTED}; the look counts again`,
 	migration: "compared with the program's own",
 	tip: "a box of its own",
 };

@@ -57,8 +57,11 @@ export async function openGuarded(t: TestContext) {
 	/** Writes in one transaction, as a batch does. */
 	const write = (sql: string) => transact(writer, keeper, () => writer.exec(sql));
 	write(TABLES.flatMap((table) => [1, 2].map((number) => insertOf(writer, table, number))).join(";"));
-	/** Names what does not fit. */
-	const said = () => Object.values(findMisfits(reader, MACS, ["access", "content"])).flat();
+	/** Names what does not fit, except counts: a test's statements change more of a lease than an operation does. */
+	const said = () =>
+		Object.values(findMisfits(reader, MACS, ["access", "content"]))
+			.flat()
+			.filter((misfit) => misfit !== "the counts of leases");
 	/** Counts a row as a read sees it, or returns the refusal. */
 	const seen = (table: RowTable, number: number) => {
 		try {

@@ -9,6 +9,7 @@ import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
 import { ROW_KINDS, type RowTable } from "../row-kinds.ts";
 import { fingerprintOf, nameOf, namingColumns, writeNamed } from "../row-names.ts";
+import { countLeases } from "./lease-counts.ts";
 import { migrate, schemaOf } from "./migrate.ts";
 import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { MIGRATIONS } from "./migrations.ts";
@@ -87,6 +88,7 @@ export function adoptRows(file: string, keysOf: (shared: KeyRow[]) => AdoptionKe
 		const chain = openChain(db);
 		const keeper = keepTip(db, chain, () => macs);
 		if (!hasNextNumber(db)) restoreNextNumber(db);
+		countLeases(db);
 		blessAll(db);
 		let count = 0;
 		for (const [table, names] of believedRows(db)) {

@@ -70,6 +70,7 @@ for (const count of ["0", "9223372036854775807"]) {
 			UPDATE lease_count SET count = ${count}`);
 		aside.close();
 		await nextTurn();
+		assert.deepEqual((await store.misfits()).content, ["the counts of leases"]);
 		for (const id of [made, await make()])
 			assert.equal(await leases.revoke({ id, reason: "requested", due_at: 7 }, anEvent()), "active");
 	});
