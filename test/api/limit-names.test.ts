@@ -35,7 +35,8 @@ const NAMED: Record<string, string[]> = {
 
 /** Limits whose test asks each for its own name. */
 const EACH: Record<string, RegExp> = {
-	[THROTTLE]: /^(?:registrations_per_minute|refused_logins_per_minute|jwt_exchanges_per_minute|wrong_codes_per_day)_per_/,
+	[THROTTLE]:
+		/^(?:registrations_per_minute|refused_logins_per_minute|jwt_exchanges_per_minute|wrong_codes_per_day)_per_/,
 	[`${SERVER}/account-semaphore.test.ts`]: /_waiting_per_account$/,
 };
 

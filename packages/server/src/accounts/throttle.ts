@@ -161,11 +161,7 @@ export function createThrottle(
 		repeated: (ip, cause) => causes.add(`${sourceGroup(ip)} ${cause}`),
 		exchange: (ip) => minute.count("exchanges of JWTs", ip),
 		registration: (ip) => minute.count("registrations", ip),
-		limits: [
-			...failureLimits([strangers, owners]),
-			...minute.limits,
-			limitOf(WRONG_CODES, codes, () => refusedCodes),
-		],
+		limits: [...failureLimits([strangers, owners]), ...minute.limits, limitOf(WRONG_CODES, codes, () => refusedCodes)],
 	};
 }
 

@@ -93,8 +93,7 @@ export async function invitationContract(openStore: OpenStore): Promise<void> {
 		for (let count = 0; count < MAX_INVITATIONS_USED; count++)
 			await make(anInvitation((await addAccount(store)).id, { email }));
 		const admins = [await addAccount(store), await addAccount(store)];
-		for (const { id } of admins)
-			await store.accounts.setAdmin({ user_id: id, instance_admin: true }, anEvent());
+		for (const { id } of admins) await store.accounts.setAdmin({ user_id: id, instance_admin: true }, anEvent());
 		const [later, earlier] = admins.map(({ id }, at) =>
 			anInvitation(id, { email, created_at: `2030-01-01T00:00:0${5 - at}.000Z` }),
 		);
