@@ -8,6 +8,7 @@ import { files, importsOf, isTest, read, root } from "./harness/sources.ts";
 /** Folders that a folder may import, in addition to the leaves. The arrows of docs/architecture.md. */
 const LEAVES = [
 	"errors.ts",
+	"release.ts",
 	"expiry.ts",
 	"messages.ts",
 	"names.ts",

@@ -1,13 +1,18 @@
 import { AppError, clientGone } from "./errors.ts";
 import type { CallerKeys } from "./fair-queue.ts";
 import type { Limit } from "./limits.ts";
-import type { Actor } from "./policy/model.ts";
 import { createSemaphore } from "./semaphore.ts";
 
-/** The part of a caller that tells whose share its work takes. */
-export type Caller = Pick<Actor, "payer" | "user_id" | "realm_id" | "environment" | "engines" | "token_id"> & {
+/** The part of a caller (see Actor) that tells whose share its work takes. */
+export interface Caller {
+	payer: string;
+	user_id: string;
 	machine: object | undefined;
-};
+	token_id: string | undefined;
+	realm_id: string | null;
+	environment: string | null;
+	engines: readonly string[] | null;
+}
 
 /**
  * Names the shares that a caller's work takes: the payer's, and within it a person's own, or those of a realm and of a machine there. A token that is limited

@@ -7,7 +7,7 @@
  */
 
 import { type Cipheriv, createCipheriv, createDecipheriv } from "node:crypto";
-import { release } from "./release.ts";
+import { release } from "../release.ts";
 
 /** Bytes of a key. */
 export const KEY_BYTES = 32;

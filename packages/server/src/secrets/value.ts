@@ -1,7 +1,7 @@
 import type { Keyring } from "../crypto/keyring.ts";
-import { release } from "../crypto/release.ts";
 import { type EncryptionContext, openPortable, openRecord, sealRecord } from "../crypto/seal.ts";
 import { AppError } from "../errors.ts";
+import { release } from "../release.ts";
 import type { System } from "../system.ts";
 import type { SecretVersion } from "./model.ts";
 

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
-import { releaseAll } from "../../crypto/release.ts";
 import { createRowMacs, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
+import { releaseAll } from "../../release.ts";
 import { system } from "../../system.ts";
 import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
