@@ -70,6 +70,6 @@ errand("somebody sees how the account signs in, and that unlinking asks for the 
 	await page.getByRole("link", { name: ada.email }).click();
 	await page.getByRole("link", { name: "Password and linked identities" }).click();
 	await heading(page, "How you sign in");
-	await page.getByText("You have a password.").waitFor();
+	await page.getByRole("button", { name: "Change the password" }).waitFor();
 	await page.getByText("None is linked.").waitFor();
 });
