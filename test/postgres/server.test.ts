@@ -67,7 +67,10 @@ test("what was answered is there after a stop, and after a kill", options, async
 	await server.restart();
 	assert.equal(await read(), "as it was");
 	await server.kill("SIGKILL");
+	const examined = join(server.data, "svc.db.examined-0123456789abcdef");
+	writeFileSync(examined, "a copy that a doctor left behind");
 	await server.restart();
+	assert.equal(existsSync(examined), false);
 	assert.equal(await read(), "as it was");
 });
 

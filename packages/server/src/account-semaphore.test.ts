@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Caller, createLongQuestions, createVerifications } from "./account-semaphore.ts";
+import { type Caller, createLongQuestions, createVerifications, keysOf } from "./account-semaphore.ts";
 import { latestProof, listEvents, verifyLog } from "./audit/audit.ts";
 import { eventsPerDay, readsPerDay } from "./audit/days.ts";
 import { exportEvents, findKeys } from "./audit/export.ts";
@@ -148,6 +148,13 @@ test("a machine's waiting questions leave turns and places to its owner, to the 
 	await assert.rejects(ask("ada", "more"), isRefused);
 	for (let at = 0; at < begun.length; at++) await end(begun[at] ?? "");
 	await Promise.all([...flood, ...others, ...rest]);
+});
+
+test("no account has a share of another one, not even in the same realm or for the same environment", () => {
+	for (const reach of ["shop", ""]) {
+		const keys = ["ada", "bob"].map((payer) => keysOf(callerOf(`${payer}/${reach}/#${payer}`)));
+		assert.equal(new Set(keys.flat()).size, 6);
+	}
 });
 
 for (const [limit, reach] of [

@@ -16,12 +16,13 @@ export interface Caller {
 
 /**
  * Names the shares that a caller's work takes: the payer's, and within it a person's own, or those of a realm and of a machine there. A token that is limited
- * to a realm, an environment or engines has a share like a machine's.
+ * to a realm, an environment or engines has a share like a machine's. No key is that of another payer's share.
  */
-export function keysOf({ payer, user_id, machine, realm_id, environment, engines, token_id }: Caller): CallerKeys {
-	if (machine !== undefined) return [payer, realm_id ?? "", user_id];
-	const isLimited = realm_id !== null || environment !== null || engines !== null;
-	return isLimited ? [payer, realm_id ?? "", token_id ?? user_id] : [payer, user_id];
+export function keysOf(caller: Caller): CallerKeys {
+	const { payer, user_id, machine, realm_id, environment, engines, token_id } = caller;
+	const isLimited = machine !== undefined || realm_id !== null || environment !== null || engines !== null;
+	if (!isLimited) return [payer, user_id];
+	return [payer, `${payer} ${realm_id ?? ""}`, machine === undefined ? (token_id ?? user_id) : user_id];
 }
 
 /** Limits costly work per account: an account that asks for much waits, and others do not. */

@@ -10,9 +10,3 @@ export function release(bytes: Uint8Array): void {
 	if (byteLength >= LARGE_BYTES && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer)
 		buffer.transfer(0);
 }
-
-/** Frees the memory of all large bytes in a plain value. */
-export function releaseAll(value: unknown): void {
-	if (value instanceof Uint8Array) release(value);
-	else if (typeof value === "object" && value !== null) Object.values(value).forEach(releaseAll);
-}

@@ -5,9 +5,7 @@
  *   Kx = AES(K, M1 ^ K1) || AES(K, M2 ^ K1)   with M1 = 00 01 'X' 00 || nonce[0..12], M2 = 00 02 'X' 00 || nonce[0..12]
  *   box = AES-256-GCM(Kx, nonce[12..24], plaintext, aad) || tag
  */
-
 import { type Cipheriv, createCipheriv, createDecipheriv } from "node:crypto";
-import { release } from "../release.ts";
 
 /** Bytes of a key. */
 export const KEY_BYTES = 32;
@@ -66,9 +64,7 @@ export function seal(
 	cipher.setAAD(aad);
 	const ciphertext = cipher.update(plaintext);
 	cipher.final();
-	const box = Buffer.concat([...before, ciphertext, cipher.getAuthTag()]);
-	release(ciphertext);
-	return box;
+	return Buffer.concat([...before, ciphertext, cipher.getAuthTag()]);
 }
 
 /** Checks and decrypts the output of `seal`; undefined when key, nonce, box or associated data differ from those it was sealed with. */

@@ -92,6 +92,6 @@ test("a machine that floods leaves turns to the machines of its owner's other re
 test("what a machine causes while the disk is low on space counts against its realm's owner", () => {
 	for (const { actor, realm } of machines.slice(0, 2)) {
 		const { cause } = noteBy(actor, system.now(), "secret.read", undefined, {});
-		assert.deepEqual(cause, [ada.id, realm.id, actor.user_id]);
+		assert.deepEqual(cause, [ada.id, `${ada.id} ${realm.id}`, actor.user_id]);
 	}
 });

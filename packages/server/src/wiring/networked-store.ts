@@ -8,6 +8,7 @@ import { openPostgresStore } from "../store/postgres/store.ts";
 import { lockDataDirectory } from "../store/sqlite/files.ts";
 import { hasDatabase } from "../store/sqlite/restored.ts";
 import type { Store, StoreState } from "../store/store.ts";
+import { removeExamined } from "./networked-doctor.ts";
 
 /** Exit codes: EX_UNAVAILABLE, after which a service manager tries again, and EX_CONFIG. */
 const UNAVAILABLE = 69;
@@ -31,6 +32,7 @@ export async function openNetworkedStore(
 		);
 	const unlock = lockDataDirectory(data_dir);
 	try {
+		await removeExamined(data_dir);
 		const open = () => openPostgresStore({ address, now, onFailure, onState: reportTo(log) });
 		const store = await opened(open, log).catch(explain);
 		return {

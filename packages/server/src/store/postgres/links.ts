@@ -28,14 +28,18 @@ export function createLinks(address: Address, onState: ((state: StoreState) => v
 		away_since = isUp ? undefined : system.now().toISOString();
 		onState?.(state());
 	};
+	let isClosed = false;
 	return {
 		async open(prepare) {
 			const link = await openLink(() => connectAnd(address, prepare), look);
 			links.push(link);
+			// Another one could not be opened, so that the store gave up.
+			if (isClosed) await link.close();
 			return link;
 		},
 		state,
 		async close() {
+			isClosed = true;
 			await Promise.all(links.map((link) => link.close()));
 		},
 	};

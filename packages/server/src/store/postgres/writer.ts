@@ -51,7 +51,7 @@ export function createWriter(changes: Changes, isUp: () => boolean): Writer {
 			for (const [index, outcome] of outcomes.entries()) answer(group[index], outcome);
 		} catch (error) {
 			isFailing = isUnable(error);
-			const isOfAll = isFailing || error instanceof AppError;
+			const isOfAll = isFailing || (error instanceof AppError && error.code === "store_unavailable");
 			if (group.length > 1 && !isOfAll) for (const one of group) await settle([one]);
 			else for (const one of group) one.reject(harmless(error));
 		}

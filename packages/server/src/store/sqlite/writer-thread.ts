@@ -1,7 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { createRowMacs, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
-import { releaseAll } from "../../release.ts";
 import { system } from "../../system.ts";
 import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
@@ -109,7 +108,6 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 			attempt(() => {
 				const { batch, next } = gather(request);
 				send({ kind: "report", report: run(batch) });
-				releaseAll(batch);
 				if (next !== undefined) receive(next);
 				if (next !== "close") log.look();
 			});

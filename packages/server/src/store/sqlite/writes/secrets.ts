@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent, EventData } from "../../../audit/model.ts";
+import { release } from "../../../release.ts";
 import type { Giving, Room } from "../../../secrets/decide.ts";
 import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
@@ -83,6 +84,7 @@ function writing(db: Database, append: Append) {
 			const { value, comment, expires_at, created_by } = input;
 			const pre_encrypted = Number(input.pre_encrypted);
 			addVersion.run(id, version, input.id, value, pre_encrypted, comment, expires_at, created_by, input.created_at);
+			release(value);
 			if (giving.up_to > 0) prune.run(id, giving.up_to);
 			room.count(change);
 			append(event, { ...facts, version, ...(giving.dropped === 0 ? {} : { versions_dropped: giving.dropped }) });
