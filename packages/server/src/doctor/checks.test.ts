@@ -107,6 +107,8 @@ test("files that others may read, a long write-ahead log, and an old backup or n
 		throw new FatalError("x can be read or written by others: chmod 600 x");
 	};
 	assert.match(found(checkFiles({ ...needs, checkDataDirectory })), /^failed: x .*: chmod 600 x$/);
+	assert.match(found(checkDisk(needs)), /^ok: [\d,]+ MiB free, .* PostgreSQL$/);
+	await writeFile(join(data_dir, "svc.db"), "x");
 	assert.match(found(checkDisk(needs)), /^ok: [\d,]+ MiB .* 0 MiB$/);
 	await writeFile(join(data_dir, "svc.db-wal"), "");
 	await truncate(join(data_dir, "svc.db-wal"), 2 ** 28);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { countEvents, isChainIntact } from "../../testing/events.ts";
-import { aFactor, aLease, anAccount, anEvent, aSession, aVersion, recoveryCodes } from "../../testing/rows.ts";
+import { aFactor, anAccount, anEvent, aSession, aVersion, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { aside, openPostgresTestStore } from "./testing.ts";
 
@@ -160,10 +160,11 @@ test("an operation that fails takes nothing of those that share its transaction 
 });
 
 test("an error of the database says its code, and nothing of what was written", options, async (t) => {
-	const { store } = await setUp(t);
+	const { store, realm } = await setUp(t);
+	const odd = { ...aVersion(realm.id, "KEY"), environment: "hidden" as "dev" };
 	await assert.rejects(
-		store.accounts.register(anAccount({ name: "hidden\0" }), anEvent()),
-		({ message }: Error) => message === "the database refused the change: 22021",
+		store.secrets.set(odd, anEvent()),
+		({ message }: Error) => message === "the database refused the change: 23514",
 	);
 });
 
