@@ -24,6 +24,7 @@ const ASKS: Readonly<Record<string, readonly string[]>> = {
 	"machine trust remove": ["deploy", "github", "--realm", "shop"],
 	"users disable": ["ada@a.example"],
 	"users admin": ["ada@a.example", "--remove"],
+	"users drop-second-factor": ["ada@a.example"],
 	revoke: ["--realm", "shop"],
 	"keys rotate": ["--data"],
 };
