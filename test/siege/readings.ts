@@ -30,13 +30,16 @@ export interface Read {
 	readonly port: number;
 }
 
+/** Limits on what happens within a minute, a day, or some minutes, and on what is stored. */
+const NOTHING_HELD = /_per_(?:minute|day)_|^(?:failed_logins|passkey_uses)_per_|^realm_bytes$/;
+
 /** Asks for the metrics. @throws Error when they do not come */
 export async function readMetrics({ port }: Pick<Read, "port">): Promise<Said> {
 	const { body } = await ask({ host: "127.0.0.1", port }, { path: "/metrics" });
 	const turn = /^svc_event_loop_longest_turn_seconds (\S+)$/m.exec(body)?.[1];
 	const used = [...body.matchAll(/^svc_limit_used\{limit="([^"]+)"\} (\S+)$/gm)];
-	// What happened within a minute or a day is over by itself, and what a realm stores is its data: neither holds anything.
-	const held = used.filter(([, name = ""]) => !/_per_(?:minute|day)_|^realm_bytes$/.test(name));
+	// What happened within a time is over by itself, and what a realm stores is its data: neither holds anything.
+	const held = used.filter(([, name = ""]) => !NOTHING_HELD.test(name));
 	return {
 		limits: Object.fromEntries(held.map(([, name, value]) => [name, Number(value)])),
 		longestTurnMs: turn === undefined ? undefined : Number(turn) * 1000,
