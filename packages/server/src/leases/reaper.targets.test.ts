@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countEvents, eventsAfter } from "../testing/events.ts";
-import { anEvent } from "../testing/rows.ts";
+import { anEvent, newIdAt } from "../testing/rows.ts";
 import { openReaper, pass } from "./testing.ts";
 
 const START = Date.parse("2030-01-01T00:00:00Z");
@@ -188,6 +188,17 @@ test("a target that says done and keeps the credential leaves the lease open and
 	);
 	assert.equal(reaper.lateness().stuck, 1);
 	assert.equal(reaper.targets()[0]?.state, "healthy");
+});
+
+test("a credential that nobody can remove counts as late, whatever another program wrote as its lease's creation", async (t) => {
+	const opened = await openReaper(t);
+	const { add, at, reaper, clock, store } = opened;
+	const lease = await add("uncertain", { id: newIdAt(clock.now()), created_at: "what another program wrote" });
+	await store.leases.postpone({ id: lease.id, due_at: clock.now(), attempts: 1, last_error: "an earlier server tried" });
+	at("a").mood = "lying";
+	await pass(opened, 120);
+	const { overdue, oldest_ms } = reaper.lateness();
+	assert.deepEqual([overdue, Number.isNaN(oldest_ms)], [1, false], lease.id);
 });
 
 test("a lease that a person gives up counts as late no longer, and is told of no longer", async (t) => {

@@ -5,6 +5,7 @@ import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
 import type { Lease, LeaseState, LeaseStore, Removal } from "./model.ts";
+import { startOf } from "./revoke.ts";
 
 /** Dependencies of reconciling the ledger with a target. */
 export interface ReconcileNeeds {
@@ -172,9 +173,9 @@ async function reportOrphan(
 
 /** Finds active leases whose names are not at the target. */
 async function findMissing(needs: ReconcileNeeds, at: SweepTarget, present: Set<string>): Promise<Lease[]> {
-	const grown = new Date(needs.system.now().getTime() - YOUNG_MS).toISOString();
-	const isMissing = ({ scope, name, created_at, last_error }: Lease) =>
-		scope === at.scope && name !== "" && !present.has(name) && created_at < grown && last_error !== LOST;
+	const grown_ms = needs.system.now().getTime() - YOUNG_MS;
+	const isMissing = ({ id, scope, name, last_error }: Lease) =>
+		scope === at.scope && name !== "" && !present.has(name) && startOf({ id }) < grown_ms && last_error !== LOST;
 	const missing: Lease[] = [];
 	for (let after: Lease | undefined; !needs.stopping.aborted; ) {
 		const page = await needs.store.leases.activeAt(at.target, after, CHUNK);

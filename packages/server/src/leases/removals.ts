@@ -5,7 +5,7 @@ import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
 import type { Lease, LeaseStore, Removal } from "./model.ts";
 import { createOverdue, type Overdue } from "./overdue.ts";
-import { type RevokeNeeds, revokeCredential } from "./revoke.ts";
+import { type RevokeNeeds, revokeCredential, startOf } from "./revoke.ts";
 import { createTargetHealth } from "./target-health.ts";
 import { createTargetQueue, type TargetQueue } from "./target-queue.ts";
 
@@ -161,8 +161,8 @@ function inBatches(leases: LeaseStore): LeaseStore {
 }
 
 /** Estimates when a credential should have been gone, by the lease clock: roughly for a row that was postponed or due immediately. */
-function sinceOf({ reason, attempts, due_at, expires_at, created_at }: Lease, now_ms: number): number {
+function sinceOf({ id, reason, attempts, due_at, expires_at }: Lease, now_ms: number): number {
 	if (attempts > 0 && reason === "expired") return Date.parse(expires_at);
-	if (attempts > 0 && reason === "uncertain") return Date.parse(created_at);
+	if (attempts > 0 && reason === "uncertain") return startOf({ id });
 	return due_at || now_ms;
 }

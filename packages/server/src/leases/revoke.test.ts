@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { openWriter } from "../store/sqlite/open.ts";
 import { countEvents, eventsAfter } from "../testing/events.ts";
+import { newIdAt } from "../testing/rows.ts";
 import type { Lease } from "./model.ts";
 import { type RevokeNeeds, revokeCredential } from "./revoke.ts";
 import { openReaper } from "./testing.ts";
@@ -195,8 +196,7 @@ test("failures do not count as looks: after a failure the checks begin again", a
 for (const attempts of ["5", "9223372036854775807"]) {
 	test(`${attempts} checks that another program wrote settle no lease before a create can land no more`, async (t) => {
 		const { add, needs, at, file, read, system, stateOf } = await setUp(t);
-		const time = START.toString(16).padStart(12, "0");
-		const lease = await add("uncertain", { id: `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000001` });
+		const lease = await add("uncertain", { id: newIdAt(START) });
 		at("a").mood = "unsure";
 		await revokeCredential(needs, lease.id);
 		const aside = openWriter(file);

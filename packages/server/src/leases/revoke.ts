@@ -100,8 +100,8 @@ async function quarantine(needs: RevokeNeeds, lease: Lease): Promise<void> {
 	await needs.store.leases.postpone({ id: lease.id, due_at, attempts: checks + 1, last_error: QUARANTINED });
 }
 
-/** Reads when a lease began from its id, a UUIDv7, in Unix milliseconds. */
-function startOf({ id }: Pick<Lease, "id">): number {
+/** Reads when a lease began from its id, a UUIDv7, in Unix milliseconds: a MAC covers it, and not `created_at`. */
+export function startOf({ id }: Pick<Lease, "id">): number {
 	return Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { newIdAt } from "../testing/rows.ts";
 import type { SweepTarget } from "./reconcile.ts";
 import { createSweeper } from "./sweep.ts";
 import { openSweeper } from "./testing.ts";
@@ -87,7 +88,11 @@ test("what is younger than a minute, in another scope, without a name, or not ac
 	await add("uncertain", { due_at });
 	await add("intent", { due_at });
 	grow();
-	await add("active", { due_at, created_at: new Date(system.now().getTime() - 60_000).toISOString() });
+	await add("active", {
+		due_at,
+		id: newIdAt(system.now().getTime() - 60_000),
+		created_at: "what another program wrote",
+	});
 	at("a").names.clear();
 	await news();
 	await sweeper.runOnce();

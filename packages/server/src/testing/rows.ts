@@ -25,6 +25,12 @@ export function newId(): string {
 	return `01990000-0000-7000-8000-${(++made).toString(16).padStart(12, "0")}`;
 }
 
+/** Makes an id as a server makes it at that time, in Unix milliseconds. */
+export function newIdAt(now_ms: number): string {
+	const time = now_ms.toString(16).padStart(12, "0");
+	return `${time.slice(0, 8)}-${time.slice(8)}${newId().slice(13)}`;
+}
+
 /** Makes an event without a realm. */
 export function anEvent(given: Partial<AuditEvent> = {}): AuditEvent {
 	return { timestamp: MADE_AT, type: "encrypt", actor: "nobody", realm_id: "", realm: "", data: {}, ...given };
