@@ -83,6 +83,19 @@ test("what does not open is named, and nothing of it is shown", async () => {
 	assert.match((await look()).join(), /^ok /);
 });
 
+test("a row that does not open is named, whatever number another program gave it", async () => {
+	await set("BELOW_ZERO");
+	await altered("secret_version", spoilt("value"), async () => {
+		const db = openWriter(file);
+		db.exec("UPDATE secret_version SET rowid = -rowid");
+		db.close();
+		assert.match((await look())[0] ?? "", /^failed secret /);
+		const back = openWriter(file);
+		back.exec("UPDATE secret_version SET rowid = -rowid");
+		back.close();
+	});
+});
+
 test("a key of the keyring that does not open is named", async () => {
 	const db = openWriter(file);
 	db.exec(`UPDATE keyring SET ${spoilt("wrapped")} WHERE purpose = 'cursor'`);

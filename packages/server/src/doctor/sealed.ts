@@ -71,7 +71,8 @@ async function openAll<Kind extends SealedKind>(
 	kind: Kind,
 	tally: Tally,
 ): Promise<void> {
-	for (let after = 0; ; ) {
+	// Another program may have given a row any number.
+	for (let after = Number.NEGATIVE_INFINITY; ; ) {
 		const { rows, last } = await database.sealed(kind, after);
 		if (rows.length === 0) return;
 		const unopened = await unopenedOf(rows, openers[kind]);
