@@ -115,3 +115,14 @@ test("one source may send what takes long as often as it likes, and the others g
 	assert.equal((await identifyFrom("192.0.2.2", write({}))).subject, "alice");
 	assert.ok(messages.length <= 3 + 1, "the one that was being read ends before, and none that waits");
 });
+
+test("the lines of one site count as one source", options, async () => {
+	const { write, identifyFrom } = examiner();
+	const messages: string[] = [];
+	const slow = write(slippedIn(longest()));
+	for (let line = 0; line < 20; line++)
+		identifyFrom(`2001:db8:7:${line}::/64`, slow).catch((error) => messages.push(error.message));
+	assert.equal((await identifyFrom("192.0.2.2", write({}))).subject, "alice");
+	const isBusy = (message: string) => message.includes("(saml_responses_waiting_per_source)");
+	assert.equal(messages.filter(isBusy).length, 3);
+});

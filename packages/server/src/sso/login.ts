@@ -6,6 +6,7 @@ import { AppError } from "../errors.ts";
 import type { Asked } from "../factors/owner.ts";
 import { requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import { sourceGroup } from "../source.ts";
 import type { System } from "../system.ts";
 import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";
 import { type Flow, type Flows, usedBy, type Waiting } from "./flows.ts";
@@ -131,7 +132,7 @@ export async function endSamlLogin(
 		const answer = {
 			response,
 			request_ids: flows.map(({ state }) => state),
-			source: visitor.ip,
+			source: sourceGroup(visitor.ip),
 			now: needs.system.now(),
 		};
 		const saml = await needs.protocols.saml();
