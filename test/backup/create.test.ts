@@ -95,9 +95,21 @@ test("the oldest go when there are more than are kept, and what a killed server 
 	);
 });
 
-test("backups that are asked for at once are made one after the other", async () => {
-	const made = await Promise.all([make(), make(), make()]);
-	assert.equal(new Set(made.map(({ name }) => name)).size, 3);
+test("many backups of one day leave those of the days before", async () => {
+	const earlier = ["20200101", "20200102"].map((day) => `svc-${day}T000000000Z.db`);
+	for (const name of earlier) writeFileSync(join(folder, name), "");
+	await make();
+	const { name } = await make();
+	assert.deepEqual(readdirSync(folder).sort(), ["notes.txt", ...earlier, name]);
+	for (const one of earlier) rmSync(join(folder, one));
+});
+
+test("backups that are asked for at once are made one after the other, and a fourth one of an account is refused", async () => {
+	const asked = Array.from({ length: 4 }, () => client.post<Backup>("/backups", undefined, { token: admin.token }));
+	const answers = await Promise.all(asked);
+	const made = answers.filter(({ status }) => status === 201).map((answer) => ok(answer, 201).name);
+	assert.equal(new Set(made).size, 3);
+	for (const answer of answers) if (answer.status !== 201) refused(answer, 429, "rate_limited");
 });
 
 test("svc backup makes one and says which key it needs; download fetches it, once, and compares it", async () => {

@@ -1,11 +1,11 @@
 import { promises } from "node:fs";
+import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import { type AuditStore, eventBy } from "../audit/model.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { logRefusal, requireInstanceAdmin } from "../policy/authorize.ts";
 import { notInstanceAdmin } from "../policy/decide.ts";
 import type { Actor, Scope } from "../policy/model.ts";
-import type { Semaphore } from "../semaphore.ts";
 import { Streamed } from "../streamed.ts";
 import type { System } from "../system.ts";
 import { backupName, describe, fileOf, listFolder } from "./folder.ts";
@@ -19,16 +19,28 @@ export interface BackupNeeds extends MakeNeeds {
 	system: System;
 	log: Log;
 	/** Lets one backup be made at a time: two would only hinder each other. */
-	oneAtATime: Semaphore["run"];
+	backup_turns: Pick<AccountSemaphore, "run">;
+}
+
+/** Makes the turns of backups. Each copies and checks the whole database. */
+export function createBackupTurns(): AccountSemaphore {
+	return createAccountSemaphore({
+		name: "backups_waiting_per_account",
+		what: "backups",
+		each: 1,
+		all: 1,
+		waiting: 2,
+		hint: "one account asks for many backups at once: one a night is usual",
+	});
 }
 
 /**
  * Makes a backup while the server keeps running. Its event is logged before the copy is taken, so the backup contains it, too.
- * @throws AppError forbidden, insufficient_scope, unhealthy (the disk is full or fails, or the copy is not sound)
+ * @throws AppError forbidden, insufficient_scope, unhealthy (the disk is full or fails, or the copy is not sound), rate_limited
  */
 export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Backup> {
 	await requireBackups(needs, actor, "write");
-	return needs.oneAtATime(async () => {
+	return needs.backup_turns.run(async () => {
 		const now = needs.system.now();
 		const name = backupName("svc", now);
 		await needs.store.audit.record(eventBy(actor, now, "backup.created", undefined, { name }));
@@ -43,7 +55,7 @@ export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Ba
 		if (backup === undefined) throw noBackup();
 		needs.log("info", "backup.created", { file: name });
 		return backup;
-	});
+	}, actor);
 }
 
 /** Lists the stored backups that can be read, newest first. @throws AppError forbidden, insufficient_scope, unhealthy (the folder cannot be read) */

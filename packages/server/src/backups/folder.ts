@@ -37,10 +37,21 @@ export function prepareFolder({ directory }: BackupFolder): void {
 	}
 }
 
-/** Removes the oldest backups of one kind beyond the number to keep. */
+/**
+ * Removes the backups of one kind beyond the number to keep: first those after which another one was made on the same day (UTC), then the oldest. Many
+ * backups in a row leave those of the days before.
+ */
 export function forgetOldest({ directory, keep }: BackupFolder, kind: "svc" | "before"): void {
 	const names = namesIn(directory).filter((name) => name.startsWith(`${kind}-`));
-	for (const name of names.toSorted(byTime).slice(keep)) rmSync(join(directory, name), { force: true });
+	const newestFirst = names.toSorted(byTime);
+	const isLastOfDay = (name: string, at: number) => at === 0 || dayOf(name) !== dayOf(newestFirst[at - 1] ?? "");
+	const last = newestFirst.filter(isLastOfDay);
+	const others = newestFirst.filter((name) => !last.includes(name));
+	for (const name of [...last, ...others].slice(keep)) rmSync(join(directory, name), { force: true });
+}
+
+function dayOf(name: string): string | undefined {
+	return /-(\d{8})T\d+Z\.db$/.exec(name)?.[1];
 }
 
 /**

@@ -6,6 +6,7 @@ import type { SetupCode } from "../accounts/setup-code.ts";
 import { createThrottle } from "../accounts/throttle.ts";
 import { createBulkReads } from "../audit/bulk-reads.ts";
 import { auditRoutes } from "../audit/routes.ts";
+import { createBackupTurns } from "../backups/backups.ts";
 import { backupRoutes } from "../backups/routes.ts";
 import { createCache } from "../cache.ts";
 import type { Config } from "../config.ts";
@@ -115,7 +116,7 @@ export function wireApp(parts: AppParts) {
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
 	const ofParts = [lowDiskLimit(store), questionLimit(store), issuer_keys.limit, parts.engines.host.limit];
 	for (const limit of [...ofParts, ...ofRows, ...ofLeases]) limits.add(limit);
-	const [sso, server] = [createSso(parts), createServerNeeds(parts, needs)];
+	const [sso, server] = [createSso(parts), createServerNeeds(parts, { ...needs, backup_turns: turns.backup_turns })];
 	const secrets = {
 		...needs,
 		bulk_reads: createBulkReads(store.audit),
@@ -166,6 +167,7 @@ function createTurns(limits: Pick<Limits, "add">) {
 		long_questions: createLongQuestions(),
 		verifications: createVerifications(),
 		calls: createEngineCalls(),
+		backup_turns: createBackupTurns(),
 	};
 	for (const { limit } of Object.values(turns)) limits.add(limit);
 	return turns;

@@ -15,7 +15,6 @@ import { openFactor } from "../factors/use.ts";
 import { VERSION } from "../health/build.ts";
 import type { SecretVersion } from "../secrets/model.ts";
 import { openStored } from "../secrets/value.ts";
-import { createSemaphore } from "../semaphore.ts";
 import type { ProviderRow } from "../sso/model.ts";
 import { openProvider } from "../sso/providers.ts";
 import { openSnapshot } from "../store/sqlite/snapshots.ts";
@@ -38,7 +37,6 @@ export function wireBackups(needs: { config: Config; store: Store; keyring: Keyr
 		folder: config.backup,
 		copyTo: store.copyTo,
 		version: VERSION,
-		oneAtATime: createSemaphore(1).run,
 		newestAt: () => newestAt(config.backup),
 	};
 }
