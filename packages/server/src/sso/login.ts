@@ -106,7 +106,9 @@ export async function endOidcLogin(
 		if (!(await needs.store.sso.consume(usedBy(flow)))) throw new SsoRefusal("replay");
 		const oidc = await needs.protocols.oidc();
 		const { id, is } = provider;
-		const asserted = await ask(flow, () => oidc.identify(id, is.settings, oidcFlow(needs, flow), query));
+		const asserted = await ask(flow, () =>
+			oidc.identify(id, is.settings, oidcFlow(needs, flow), query, sourceGroup(visitor.ip)),
+		);
 		return createResult(needs, visitor, provider, flow, asserted, []);
 	});
 }

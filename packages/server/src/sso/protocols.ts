@@ -21,11 +21,11 @@ export async function loadProtocols(protocols: Protocols, store: Pick<SsoStore, 
 
 /** Makes the loader. @param limits to which a protocol adds its own when it is loaded */
 export function createProtocols(limits: Pick<Limits, "add">): Protocols {
-	const oidc = once(async () => (await import("./oidc/oidc.ts")).createOidc());
 	const counted = <Made extends { limit: Limit }>(made: Made) => {
 		limits.add(made.limit);
 		return made;
 	};
+	const oidc = once(async () => counted((await import("./oidc/oidc.ts")).createOidc()));
 	const saml = once(async () => counted((await import("./saml/saml.ts")).createSaml()));
 	const ldap = once(async () => counted((await import("./ldap/ldap.ts")).createLdap()));
 	return {

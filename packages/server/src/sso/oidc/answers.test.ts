@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
 	type Endpoint,
 	type FakeProvider,
@@ -8,7 +9,7 @@ import {
 	startFakeProvider,
 } from "../../../../../test/peers/oidc-fake.ts";
 import { createOidc } from "./oidc.ts";
-import { logIn, settingsOf } from "./testing.ts";
+import { logIn, newFlow, settingsOf } from "./testing.ts";
 
 /** The longest time for a login at a provider that is silent at one endpoint, by a timer that starts with it; the server waits for 5 s. */
 const IN_TIME_MS = 10_000;
@@ -53,6 +54,22 @@ test(
 		}
 	}),
 );
+
+test("of one source, four logins ask a provider at once and sixteen wait; another source does not wait for them", async () => {
+	const peer = await startWith({ faults: { token: { does: "hang" } } });
+	const [oidc, settings] = [createOidc(), settingsOf(peer)];
+	const begin = (source: string) => {
+		const flow = newFlow();
+		const query = { state: flow.state, code: "of a stranger", iss: peer.issuer };
+		return oidc.identify("1", settings, flow, query, source).catch(String);
+	};
+	const first = await Promise.race(Array.from({ length: 21 }, (_, line) => begin(`2001:db8:7:${line}::/64`)));
+	assert.match(String(first), /\(oidc_logins_waiting_per_source\)/);
+	void begin("192.0.2.2");
+	const exchanges = () => peer.asked.filter((endpoint) => endpoint === "token").length;
+	while (exchanges() < 5) await nextTurn();
+	assert.equal(exchanges(), 5);
+});
 
 test(
 	"an answer whose body is broken ends the login, and not the process",

@@ -158,7 +158,7 @@ test("a callback that names another issuer, or none where it should, is refused 
 	const { iss: _, ...query } = await visit(oidc, settingsOf(peer), flow);
 	const before = peer.asked.length;
 	for (const wrong of [query, { ...query, iss: "https://other.example" }, { ...query, iss: `${peer.issuer}/` }]) {
-		await assert.rejects(oidc.identify("1", settingsOf(peer), flow, wrong), { reason: "issuer" });
+		await assert.rejects(oidc.identify("1", settingsOf(peer), flow, wrong, "192.0.2.1"), { reason: "issuer" });
 	}
 	assert.equal(peer.asked.length, before);
 });

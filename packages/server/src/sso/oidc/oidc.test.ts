@@ -66,9 +66,12 @@ test("a callback with another state, or none, is refused before the code is used
 	const query = await visit(oidc, settings(), flow);
 	const { state: _, ...without } = query;
 	for (const wrong of [{ ...query, state: newFlow().state }, without]) {
-		await assert.rejects(oidc.identify("1", settings(), flow, wrong), { name: "SsoRefusal", reason: "request" });
+		await assert.rejects(oidc.identify("1", settings(), flow, wrong, "192.0.2.1"), {
+			name: "SsoRefusal",
+			reason: "request",
+		});
 	}
-	assert.deepEqual(await oidc.identify("1", settings(), flow, query), alice());
+	assert.deepEqual(await oidc.identify("1", settings(), flow, query, "192.0.2.1"), alice());
 });
 
 test("a code is good with its own verifier, nonce and address alone", async () => {
@@ -80,16 +83,21 @@ test("a code is good with its own verifier, nonce and address alone", async () =
 	] as const) {
 		const flow = newFlow();
 		const query = await visit(oidc, settings(), flow);
-		await assert.rejects(oidc.identify("1", settings(), { ...flow, ...wrong }, query), { name: "SsoRefusal", reason });
+		await assert.rejects(oidc.identify("1", settings(), { ...flow, ...wrong }, query, "192.0.2.1"), {
+			name: "SsoRefusal",
+			reason,
+		});
 	}
 });
 
 test("a code is good once, and one that was never given is not", async () => {
 	const flow = newFlow();
 	const query = await visit(oidc, settings(), flow);
-	await oidc.identify("1", settings(), flow, query);
-	await assert.rejects(oidc.identify("1", settings(), flow, query), { reason: "code" });
-	await assert.rejects(oidc.identify("1", settings(), flow, { ...query, code: "guessed" }), { reason: "code" });
+	await oidc.identify("1", settings(), flow, query, "192.0.2.1");
+	await assert.rejects(oidc.identify("1", settings(), flow, query, "192.0.2.1"), { reason: "code" });
+	await assert.rejects(oidc.identify("1", settings(), flow, { ...query, code: "guessed" }, "192.0.2.1"), {
+		reason: "code",
+	});
 });
 
 test("an error of the provider is a refusal without a word of it", async () => {
@@ -98,7 +106,7 @@ test("an error of the provider is a refusal without a word of it", async () => {
 	const query = await visit(oidc, settings(), flow);
 	peer.error = undefined;
 	assert.match(String(query.error_description), /script/);
-	const refusal = await oidc.identify("1", settings(), flow, query).catch((error) => error);
+	const refusal = await oidc.identify("1", settings(), flow, query, "192.0.2.1").catch((error) => error);
 	assert.equal(refusal.reason, "provider_error");
 	assert.equal(refusal.message, "provider_error");
 	assert.equal(refusal.cause, undefined);
@@ -108,7 +116,7 @@ test("a provider that does not take our secret cannot be used", async () => {
 	const wrong = { ...settings(), client_secret: "wrong" };
 	const flow = newFlow();
 	const query = await visit(oidc, settings(), flow);
-	await assert.rejects(createOidc().identify("1", wrong, flow, query), {
+	await assert.rejects(createOidc().identify("1", wrong, flow, query, "192.0.2.1"), {
 		name: "ProviderUnavailable",
 		message: "the provider rejects client_id and client_secret",
 	});

@@ -5,7 +5,10 @@ import {
 	calculatePKCECodeChallenge,
 	fetchUserInfo,
 } from "openid-client";
-import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
+import type { Limit } from "../../limits.ts";
+import { createSemaphore } from "../../semaphore.ts";
+import { siteOf } from "../../source.ts";
+import { type Asserted, ProviderUnavailable, SsoRefusal, tooManyLogins } from "../model.ts";
 import type { OidcSettings } from "../settings.ts";
 import { checkIdToken, isIncomplete, readClaims } from "./claims.ts";
 import { translateError } from "./errors.ts";
@@ -31,12 +34,28 @@ export interface Oidc {
 	authorizationUrl(id: string, settings: OidcSettings, flow: OidcFlow): Promise<string>;
 	/**
 	 * Identifies the person from the query that the browser came back with. The code in it is used up.
+	 * @param source that the browser asks from, as `sourceGroup` returns it
 	 * @throws SsoRefusal, ProviderUnavailable
 	 */
-	identify(id: string, settings: OidcSettings, flow: OidcFlow, query: Record<string, string>): Promise<Asserted>;
+	identify(
+		id: string,
+		settings: OidcSettings,
+		flow: OidcFlow,
+		query: Record<string, string>,
+		source: string,
+	): Promise<Asserted>;
 	/** Tests whether the provider's addresses and keys are available. @throws ProviderUnavailable */
 	test(settings: OidcSettings): Promise<void>;
+	/** The limit on waiting logins, for display. */
+	limit: Limit;
 }
+
+/** Name of the limit on waiting logins. */
+const LIMIT = "oidc_logins_waiting_per_source";
+/** Logins for which a provider is asked at once, and those of one source that are and that wait, for so many milliseconds: strangers can begin any number. */
+const AT_ONCE = 32;
+const OF_SOURCE = { each: 4, waiting: 16, busy: () => tooManyLogins(LIMIT) };
+const MAX_TURN_MS = 4000;
 
 /** Providers whose addresses are kept, and for how long. */
 const MAX_PROVIDERS = 100;
@@ -48,6 +67,7 @@ const PARAMETERS = ["code", "state", "iss", "error"];
 /** Makes the adapter. It has nothing to close. */
 export function createOidc(): Oidc {
 	const known = new LRUCache<string, Promise<Provider>>({ max: MAX_PROVIDERS, ttl: REMEMBERED_MS });
+	const semaphore = createSemaphore(AT_ONCE, OF_SOURCE);
 
 	/** Concurrent logins share one answer. */
 	function providerOf(id: string, settings: OidcSettings): Promise<Provider> {
@@ -72,16 +92,26 @@ export function createOidc(): Oidc {
 			});
 			return address.href;
 		},
-		async identify(id, settings, flow, query) {
+		limit: {
+			name: LIMIT,
+			max: OF_SOURCE.waiting,
+			used: semaphore.fullest,
+			refused: semaphore.refused,
+			hint: "one source ends many logins at a provider: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
+		},
+		async identify(id, settings, flow, query, source) {
 			if (query.state !== flow.state) throw new SsoRefusal("request");
 			const provider = await providerOf(id, settings);
-			try {
-				return await identifyAt(provider, settings, flow, callbackUrl(flow, query));
-			} catch (error) {
-				// The provider may have moved.
-				if (error instanceof ProviderUnavailable) known.delete(id);
-				throw error;
-			}
+			const ask = async () => {
+				try {
+					return await identifyAt(provider, settings, flow, callbackUrl(flow, query));
+				} catch (error) {
+					// The provider may have moved.
+					if (error instanceof ProviderUnavailable) known.delete(id);
+					throw error;
+				}
+			};
+			return semaphore.run(ask, { keys: [siteOf(source) ?? source, source], limit_ms: MAX_TURN_MS });
 		},
 		async test(settings) {
 			const { testKeys } = await discover(settings);

@@ -33,5 +33,5 @@ export async function visit(oidc: Oidc, settings: OidcSettings, flow: OidcFlow):
 /** Does a whole login. */
 export async function logIn(oidc: Oidc, settings: OidcSettings): Promise<Asserted> {
 	const flow = newFlow();
-	return oidc.identify("1", settings, flow, await visit(oidc, settings, flow));
+	return oidc.identify("1", settings, flow, await visit(oidc, settings, flow), "192.0.2.1");
 }
