@@ -194,7 +194,12 @@ test("a credential that nobody can remove counts as late, whatever another progr
 	const opened = await openReaper(t);
 	const { add, at, reaper, clock, store } = opened;
 	const lease = await add("uncertain", { id: newIdAt(clock.now()), created_at: "what another program wrote" });
-	await store.leases.postpone({ id: lease.id, due_at: clock.now(), attempts: 1, last_error: "an earlier server tried" });
+	await store.leases.postpone({
+		id: lease.id,
+		due_at: clock.now(),
+		attempts: 1,
+		last_error: "an earlier server tried",
+	});
 	at("a").mood = "lying";
 	await pass(opened, 120);
 	const { overdue, oldest_ms } = reaper.lateness();
