@@ -55,6 +55,17 @@ test("sources take turns, however many each of them sends", async () => {
 	assert.deepEqual(begun, ["a", "a", "b", "c", "a", "c"]);
 });
 
+test("the lines of one IPv6 site take turns among each other, and have as many requests waiting as four sources", async () => {
+	const { begun, enter, finish } = bench({ slots: 1 });
+	const lineOf = (number: number) => `2001:db8:7:${number}::/64`;
+	enter("first");
+	for (let number = 0; number < 32; number++) enter(lineOf(number));
+	assert.throws(() => enter(lineOf(32)), refusal("rate_limited", "requests_waiting_per_source"));
+	enter("other");
+	for (let count = 0; count < 3; count++) await finish();
+	assert.deepEqual(begun, ["first", lineOf(0), "other", lineOf(1)]);
+});
+
 test("the queue takes a limited number of requests from one source, and still those of others", () => {
 	const { requests, enter } = bench();
 	enter("a", 12);

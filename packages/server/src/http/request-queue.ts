@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
 import type { Slot } from "../request-slot.ts";
+import { siteOf } from "../source.ts";
 
 /** Limits of requests handled and waiting at a time. */
 export interface QueueLimits {
@@ -15,6 +16,9 @@ export interface QueueLimits {
 	turn_ms: number;
 }
 
+/** Sources of one IPv6 site whose waiting requests it may have: a /48 could otherwise be 65,536 sources. */
+const SOURCES_OF_SITE = 4;
+
 /** Factor for the waiting limit while slots are free: those requests arrive in one turn of the event loop and begin in the next. */
 const BURST = 4;
 
@@ -23,7 +27,7 @@ const CHECK_MS = 20;
 
 /**
  * Limits the requests handled at a time. The others wait, each behind those of its own source; a free slot goes to the next source in
- * the ring, so a source that is alone gets every slot. Design: §13
+ * the ring, so a source that is alone gets every slot. The sources of one IPv6 site take one turn in the ring, and turns within it. Design: §13
  */
 export class RequestQueue {
 	readonly limits: QueueLimits;
@@ -32,7 +36,7 @@ export class RequestQueue {
 	// In the order of taking.
 	readonly #held = new Set<QueuedRequest>();
 	readonly #late = new Set<QueuedRequest>();
-	/** Waiting requests, by source. */
+	/** Waiting requests, by site and source. */
 	readonly #waiting = new FairQueue<QueuedRequest>();
 	/** Sources that had more requests waiting than their limit, since the last refusal of those. */
 	readonly #bursts = new Set<string>();
@@ -92,14 +96,15 @@ export class RequestQueue {
 	#wait(request: QueuedRequest, begin: () => void): void {
 		const { slots, waiting, late } = this.limits;
 		const most = this.#held.size < slots ? BURST * waiting : waiting;
-		const ofSource = this.#waiting.count(request.source);
-		if (ofSource >= most) throw this.#refusal();
+		const keys = keysOf(request);
+		const ofSource = this.#waiting.count(...keys);
+		if (ofSource >= most || this.#waiting.count(keys[0]) >= SOURCES_OF_SITE * most) throw this.#refusal();
 		if (this.#late.size >= late) {
 			this.refused.late++;
 			throw tooMany("overloaded", `${late} requests are already waiting for the disk (requests_waiting_for_commits)`);
 		}
 		request.begin = begin;
-		this.#waiting.add(request, request.source);
+		this.#waiting.add(request, ...keys);
 		if (ofSource >= waiting) this.#bursts.add(request.source);
 		this.#checking ??= setTimeout(() => this.#check(), CHECK_MS).unref();
 	}
@@ -113,10 +118,10 @@ export class RequestQueue {
 	/** Refuses what one source has waiting beyond its limit, the latest first, except for requests that have begun before. */
 	#refuseSurplus(): void {
 		for (const source of this.#bursts) {
-			const surplus = Math.max(0, this.#waiting.count(source) - this.limits.waiting);
+			const surplus = Math.max(0, this.#waiting.count(...keysOf({ source })) - this.limits.waiting);
 			const fresh = [...this.#waiting].filter((request) => request.source === source && request.refuse !== undefined);
 			for (const request of fresh.reverse().slice(0, surplus)) {
-				this.#waiting.remove(request, source);
+				this.#waiting.remove(request, ...keysOf({ source }));
 				request.begin = undefined;
 				request.refuse?.(this.#refusal());
 			}
@@ -128,7 +133,7 @@ export class RequestQueue {
 	drop(request: QueuedRequest): void {
 		this.#late.delete(request);
 		if (this.#held.delete(request)) this.#wake();
-		else if (request.begin !== undefined) this.#waiting.remove(request, request.source);
+		else if (request.begin !== undefined) this.#waiting.remove(request, ...keysOf(request));
 	}
 
 	holds(request: QueuedRequest): boolean {
@@ -170,6 +175,12 @@ export class RequestQueue {
 		}
 		this.#checking = this.#waiting.size === 0 ? undefined : setTimeout(() => this.#check(), CHECK_MS).unref();
 	}
+}
+
+/** Names the keys under which the requests of a source wait. */
+function keysOf({ source }: Pick<QueuedRequest, "source">): [string, ...string[]] {
+	const site = siteOf(source);
+	return site === undefined ? [source] : [site, source];
 }
 
 /** A request that waits for a slot, holds one, or is over. */
