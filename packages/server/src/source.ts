@@ -51,6 +51,15 @@ export function siteOf(source: string): string | undefined {
 	return source.endsWith("::/64") ? `${source.split(":", 3).join(":")}::/48` : undefined;
 }
 
+/**
+ * Names the shares that a source takes of what has turns or bounds: its site's, if it has one, and its own.
+ * @param source as `sourceGroup` returns it
+ */
+export function keysOfSource(source: string): [string, ...string[]] {
+	const site = siteOf(source);
+	return site === undefined ? [source] : [site, source];
+}
+
 /** The eight numbers of an IPv6 address. */
 function toGroups(ip: string): number[] {
 	const [head = "", tail] = ip.replace(/%.*$/, "").split("::");

@@ -11,7 +11,7 @@ import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { Actor } from "../policy/model.ts";
 import { slotOfRequest, withSlot } from "../request-slot.ts";
-import { createSourceReader, sourceGroup } from "../source.ts";
+import { createSourceReader, keysOfSource, sourceGroup } from "../source.ts";
 import { Streamed } from "../streamed.ts";
 import { type Answers, SMALL_CHARS } from "./answers.ts";
 import { type Bodies, isHere, MAX_BODY_BYTES } from "./bodies.ts";
@@ -195,7 +195,7 @@ async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: st
 const CONSOLE = "/console";
 
 function recipientOf(actor: Actor | undefined, ip: string): Recipient {
-	if (actor === undefined) return { person: undefined, keys: [sourceGroup(ip)] };
+	if (actor === undefined) return { person: undefined, keys: keysOfSource(sourceGroup(ip)) };
 	return { person: actor.token_id ?? actor.jti, keys: keysOf(actor) };
 }
 

@@ -41,6 +41,18 @@ const isRefused = (error: unknown) =>
 	error.headers["retry-after"] === "5" &&
 	error.headers.connection === "close";
 
+test("the lines of one IPv6 site hold as much as a source", async () => {
+	const { begin } = setUp();
+	const [line, another, elsewhere] = ["2001:db8:7:1::1", "2001:db8:7:2::1", "2001:db8:8:1::1"].map((ip) => begin(ip));
+	assert.ok(line && another && elsewhere);
+	await line.send(250 * KIB);
+	await another.send(10 * KIB);
+	assert.ok(isRefused(await another.read));
+	await elsewhere.send(10 * KIB);
+	assert.equal(await elsewhere.end(), 10 * KIB);
+	await line.end();
+});
+
 test("a source's bodies hold so much together until they have arrived and are understood; then there is room again", async () => {
 	const { begin, used } = setUp();
 	const held = Promise.withResolvers<void>();

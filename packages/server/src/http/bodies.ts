@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import { slotOfRequest, waitWithoutSlot } from "../request-slot.ts";
-import { sourceGroup } from "../source.ts";
+import { keysOfSource, sourceGroup } from "../source.ts";
 import { Budget, type BudgetLimits, type Holder } from "./budget.ts";
 
 const KIB = 1024;
@@ -45,7 +45,7 @@ export class Bodies {
 
 	/** Makes the function that takes shares for one request's body. @param ip the request's source */
 	holderFor(ip: string): Hold {
-		return (bytes, cut) => this.#budget.take({ person: undefined, keys: [sourceGroup(ip)] }, bytes, cut);
+		return (bytes, cut) => this.#budget.take({ person: undefined, keys: keysOfSource(sourceGroup(ip)) }, bytes, cut);
 	}
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
 import type { Slot } from "../request-slot.ts";
-import { siteOf } from "../source.ts";
+import { keysOfSource } from "../source.ts";
 
 /** Limits of requests handled and waiting at a time. */
 export interface QueueLimits {
@@ -96,7 +96,7 @@ export class RequestQueue {
 	#wait(request: QueuedRequest, begin: () => void): void {
 		const { slots, waiting, late } = this.limits;
 		const most = this.#held.size < slots ? BURST * waiting : waiting;
-		const keys = keysOf(request);
+		const keys = keysOfSource(request.source);
 		const ofSource = this.#waiting.count(...keys);
 		if (ofSource >= most || this.#waiting.count(keys[0]) >= SOURCES_OF_SITE * most) throw this.#refusal();
 		if (this.#late.size >= late) {
@@ -118,10 +118,10 @@ export class RequestQueue {
 	/** Refuses what one source has waiting beyond its limit, the latest first, except for requests that have begun before. */
 	#refuseSurplus(): void {
 		for (const source of this.#bursts) {
-			const surplus = Math.max(0, this.#waiting.count(...keysOf({ source })) - this.limits.waiting);
+			const surplus = Math.max(0, this.#waiting.count(...keysOfSource(source)) - this.limits.waiting);
 			const fresh = [...this.#waiting].filter((request) => request.source === source && request.refuse !== undefined);
 			for (const request of fresh.reverse().slice(0, surplus)) {
-				this.#waiting.remove(request, ...keysOf({ source }));
+				this.#waiting.remove(request, ...keysOfSource(source));
 				request.begin = undefined;
 				request.refuse?.(this.#refusal());
 			}
@@ -133,7 +133,7 @@ export class RequestQueue {
 	drop(request: QueuedRequest): void {
 		this.#late.delete(request);
 		if (this.#held.delete(request)) this.#wake();
-		else if (request.begin !== undefined) this.#waiting.remove(request, ...keysOf(request));
+		else if (request.begin !== undefined) this.#waiting.remove(request, ...keysOfSource(request.source));
 	}
 
 	holds(request: QueuedRequest): boolean {
@@ -175,12 +175,6 @@ export class RequestQueue {
 		}
 		this.#checking = this.#waiting.size === 0 ? undefined : setTimeout(() => this.#check(), CHECK_MS).unref();
 	}
-}
-
-/** Names the keys under which the requests of a source wait. */
-function keysOf({ source }: Pick<QueuedRequest, "source">): [string, ...string[]] {
-	const site = siteOf(source);
-	return site === undefined ? [source] : [site, source];
 }
 
 /** A request that waits for a slot, holds one, or is over. */

@@ -7,7 +7,7 @@ import {
 } from "openid-client";
 import type { Limit } from "../../limits.ts";
 import { createSemaphore } from "../../semaphore.ts";
-import { siteOf } from "../../source.ts";
+import { keysOfSource } from "../../source.ts";
 import { type Asserted, ProviderUnavailable, SsoRefusal, tooManyLogins } from "../model.ts";
 import type { OidcSettings } from "../settings.ts";
 import { checkIdToken, isIncomplete, readClaims } from "./claims.ts";
@@ -111,7 +111,7 @@ export function createOidc(): Oidc {
 					throw error;
 				}
 			};
-			return semaphore.run(ask, { keys: [siteOf(source) ?? source, source], limit_ms: MAX_TURN_MS });
+			return semaphore.run(ask, { keys: keysOfSource(source), limit_ms: MAX_TURN_MS });
 		},
 		async test(settings) {
 			const { testKeys } = await discover(settings);

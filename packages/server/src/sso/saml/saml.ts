@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { startThread } from "../../asset.ts";
 import type { Limit } from "../../limits.ts";
 import { createSemaphore } from "../../semaphore.ts";
-import { siteOf } from "../../source.ts";
+import { keysOfSource } from "../../source.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
 import { type Asserted, ProviderUnavailable, SsoRefusal, tooManyLogins } from "../model.ts";
 import type { SamlSettings } from "../settings.ts";
@@ -106,7 +106,7 @@ export function createSaml(): Saml {
 			const examination = { field: response, sp, request_ids, attributes: { email, name, groups } };
 			const question = questionOf(settings, now, examination);
 			const answer = await semaphore
-				.run(() => thread.ask(question), { keys: [siteOf(source) ?? source, source], limit_ms: MAX_TURN_MS })
+				.run(() => thread.ask(question), { keys: keysOfSource(source), limit_ms: MAX_TURN_MS })
 				.catch(aboutResponse);
 			const { identity } = found(answer);
 			if (identity === undefined) throw new SsoRefusal("malformed");
