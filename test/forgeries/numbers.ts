@@ -23,6 +23,10 @@ export const OF_NUMBERS: readonly Forgery[] = [
 	...ROWS_WITH_NUMBERS.map(lastRow),
 	bySql("the last secret", `UPDATE main.secret SET id = ${LAST} WHERE key = 'SECOND'`),
 	bySql("the secret before the next", `UPDATE main.sqlite_sequence SET seq = ${LAST} WHERE name = 'secret'`),
+	bySql(
+		"a secret shortly before the next",
+		"UPDATE main.sqlite_sequence SET seq = 9007199254740989 WHERE name = 'secret'",
+	),
 	bySql("secrets from the beginning", "UPDATE main.sqlite_sequence SET seq = 0 WHERE name = 'secret'"),
 	bySql("no secret before the next", "DELETE FROM main.sqlite_sequence"),
 	bySql(
@@ -32,6 +36,12 @@ export const OF_NUMBERS: readonly Forgery[] = [
 	bySql(
 		"an event after all others",
 		`INSERT INTO main.audit_event SELECT ${LAST}, timestamp, type, actor, realm_id, realm, data, hash FROM main.audit_event WHERE seq = 1`,
+	),
+	...["9007199254740990", "9007199254740991"].map((seq) =>
+		bySql(
+			`an event of number ${seq}`,
+			`INSERT INTO main.audit_event SELECT ${seq}, timestamp, type, actor, realm_id, realm, data, hash FROM main.audit_event WHERE seq = 1`,
+		),
 	),
 	bySql(
 		"the last checkpoint",

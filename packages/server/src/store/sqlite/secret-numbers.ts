@@ -3,9 +3,12 @@ import type { Database } from "better-sqlite3";
 const LAST = `SELECT max(
 	coalesce((SELECT max(id) FROM main.secret), 0), coalesce((SELECT max(seq) FROM main.sqlite_sequence WHERE name = 'secret'), 0))`;
 
-/** Tells whether the next secret gets a number: behind the largest one, SQLite says that the disk is full. */
+/** A number that no server reaches by itself. Behind the largest one of all, SQLite says that the disk is full. */
+const UNREACHED = 2 ** 40;
+
+/** Tells whether the next secret gets a number, and many after it do: another program may have written any as the last one. */
 export function hasNextNumber(db: Database): boolean {
-	return Number(db.prepare(LAST).pluck().get()) < Number.MAX_SAFE_INTEGER;
+	return Number(db.prepare(LAST).pluck().get()) < UNREACHED;
 }
 
 /** Numbers the next secret after the last one that is there. */

@@ -9,11 +9,12 @@ import { guardWrites, newestId, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import { hasNextNumber } from "./secret-numbers.ts";
 
-/** Opens the chain at the newest event that another one can follow: an event that another program put at the end of all numbers is not part of it. */
+/** Numbers of events that no log reaches: so many are left to those that follow. */
+const UNREACHED = Number.MAX_SAFE_INTEGER - 2 ** 32;
+
+/** Opens the chain at the newest event that others can follow: an event that another program put near the end of all numbers is not part of it. */
 export function openChain(db: Database): Chain {
-	const newest = db.prepare(
-		`SELECT seq, hash FROM audit_event WHERE seq < ${Number.MAX_SAFE_INTEGER} ORDER BY seq DESC LIMIT 1`,
-	);
+	const newest = db.prepare(`SELECT seq, hash FROM audit_event WHERE seq < ${UNREACHED} ORDER BY seq DESC LIMIT 1`);
 	const insert = db.prepare(
 		"INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 	);
