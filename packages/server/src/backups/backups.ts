@@ -29,7 +29,7 @@ export function createBackupTurns(): AccountSemaphore {
 		what: "backups",
 		each: 1,
 		all: 1,
-		waiting: 2,
+		waiting: 16,
 		hint: "one account asks for many backups at once: one a night is usual",
 	});
 }
