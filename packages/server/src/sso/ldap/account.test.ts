@@ -52,7 +52,8 @@ test("of a name that is too long only the beginning is looked at", () => {
 	const whole_us = cpuOf(() => "\ufdfa".repeat(1_048_576).normalize("NFKD"));
 	for (const letter of ["\ufdfa", " ", "a", "\\", "uid=a,", "\u0301", "+"]) {
 		const name = letter.repeat(1_048_576 / letter.length);
-		const taken_us = cpuOf(() => named(name));
+		// The garbage collector may work for others meanwhile.
+		const taken_us = Math.min(...Array.from({ length: 3 }, () => cpuOf(() => named(name))));
 		assert.ok(taken_us < whole_us / 10, `${taken_us} µs of ${whole_us}`);
 		assert.equal(named(name), named(name.slice(0, 1024)));
 	}
