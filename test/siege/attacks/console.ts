@@ -7,7 +7,7 @@ export const CONSOLE: Attack = {
 	name: "console",
 	title: "the console's comparison, keys and log of the largest realm, 8 connections",
 	/** Fills the other environment: equal values are compared to their ends. */
-	prepare: (target) => touch(target, promotionOf(target)),
+	prepare: (target) => touch(target, ...[0, 1, 2, 3].map((part) => promotionOf(target, part))),
 	run(target, counts, over) {
 		const headers = { cookie: target.cookie };
 		const paths = ["/compare?from=dev&to=prod", "", "/audit", "/compare?from=prod&to=dev"];

@@ -14,7 +14,7 @@ import { isExpired, type SecretNeeds, type SecretWritten } from "./secrets.ts";
 import { openStored, sealValue } from "./value.ts";
 
 /** Bytes of sealed values promoted at once: they reach the writer in one message, and everybody waits while it writes them. */
-const MAX_PROMOTED_BYTES = 8 * 1024 * 1024;
+const MAX_PROMOTED_BYTES = 2 * 1024 * 1024;
 
 /** Bytes and secrets resealed in one turn of the event loop. */
 const REST_BYTES = 1024 * 1024;
@@ -87,7 +87,7 @@ async function promote(
 			await nextTurn();
 		}
 		if (bytes > MAX_PROMOTED_BYTES)
-			throw new AppError("payload_too_large", "these secrets exceed 8 MiB in total: promote fewer at once");
+			throw new AppError("payload_too_large", "these secrets exceed 2 MiB in total: promote fewer at once");
 		const origin = { from_environment: from, from_version: source.version };
 		const facts = { key, environment: to, pre_encrypted: row.pre_encrypted, ...origin };
 		promoted.push({
