@@ -220,7 +220,7 @@ test("bindings that cannot be deleted do not keep the account", async (t) => {
 	}
 });
 
-test("bindings whose deletion is not answered are deleted after the account, once it is", async (t) => {
+test("bindings whose deletion got no answer are deleted again after the account", async (t) => {
 	const { fake, generate, validate } = await startBench(t);
 	const { service_account } = await generate({ role: "viewer" });
 	fake.fault("delete_binding", { does: "drop", times: 3 });

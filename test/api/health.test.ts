@@ -45,7 +45,7 @@ test("a healthy server says so, with its version, build and mode", async () => {
 	assert.ok(health.built === "unknown" || !Number.isNaN(Date.parse(health.built)), health.built);
 });
 
-test("a server that takes requests says so to a load balancer, briefly", async () => {
+test("a server that takes requests tells a load balancer so in a short answer", async () => {
 	const ready = ok(await client.get<Health>("/health?ready=true"));
 	fields(ready, ["status", "version", "commit", "built", "mode", "checks", "store"]);
 	assert.equal(ready.status, "healthy");

@@ -45,7 +45,7 @@ test("an instance admin ends somebody's factors, recovery codes and sessions; th
 	ok(await signIn(ada, anew.recovery_codes[0]));
 });
 
-test("factors of another instance admin and of a disabled account end, too; nobody is enabled by it", async () => {
+test("factors of another instance admin and of a disabled account can be ended, too; the account stays disabled", async () => {
 	const [bob, carl] = [await person(client, "bob"), await person(client, "carl")];
 	for (const who of [bob, carl]) await addFactor(client, who);
 	const admin = { token: root.token, raw: JSON.stringify({ instance_admin: true }) };
@@ -57,7 +57,7 @@ test("factors of another instance admin and of a disabled account end, too; nobo
 	ok(await signIn(bob));
 });
 
-test("only a session of an instance admin ends them, never its own, and only of an account that is there", async () => {
+test("only an instance admin's session ends factors, never its own, and only of an existing account", async () => {
 	const dora = await person(client, "dora");
 	await addFactor(client, dora);
 	refused(await drop(root.id, dora.token), 403, "forbidden");

@@ -184,7 +184,7 @@ test("a token for one environment or without one of the scopes, and a viewer, pr
 	assert.equal((await diff()).find(({ key }) => key === "SAME")?.to_version, 1);
 });
 
-test("more than is held in memory at once is compared, and over 2 MiB are not promoted at once", async () => {
+test("a comparison may exceed what memory holds at once; a promotion of more than 2 MiB is refused", async () => {
 	await start();
 	const big = "x".repeat(256 * 1024);
 	const keys = Array.from({ length: 66 }, (_, index) => `BIG_${String(index).padStart(3, "0")}`);

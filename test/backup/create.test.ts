@@ -95,7 +95,7 @@ test("the oldest go when there are more than are kept, and what a killed server 
 	);
 });
 
-test("many backups of one day leave those of the days before", async () => {
+test("many backups in one day do not displace those of earlier days", async () => {
 	const earlier = ["20200101", "20200102"].map((day) => `svc-${day}T000000000Z.db`);
 	for (const name of earlier) writeFileSync(join(folder, name), "");
 	await make();

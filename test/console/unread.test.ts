@@ -16,7 +16,7 @@ const COMMENT = "&".repeat(1000);
 /** Requests on one connection, whose answers are more than the kernel takes. */
 const AHEAD = 120;
 
-test("pages that nobody reads are counted for their session, whatever addresses ask for them", async () => {
+test("unread pages count toward their session, whatever addresses ask for them", async () => {
 	const server = await startServer();
 	ends.defer(() => server.close());
 	const client = api(server);

@@ -63,7 +63,7 @@ test(
 	},
 );
 
-test("what was answered is there after a stop, and after a kill", options, async () => {
+test("acknowledged writes survive a stop and a kill", options, async () => {
 	await server.restart();
 	assert.equal(await read(), "as it was");
 	await server.kill("SIGKILL");
@@ -100,7 +100,7 @@ test("while PostgreSQL is away requests get 503, and the server works again when
 	assert.equal(ok(await write("after"), 201).version, 2);
 });
 
-test("a second server does not start on a database in use, and nothing of the first ends", options, async () => {
+test("a second server does not start on a database in use, and the first one goes on", options, async () => {
 	await assert.rejects(startServer({ env }), REFUSED);
 	assert.equal(await read(), "as it was");
 });

@@ -131,7 +131,7 @@ test("beyond 64 waiting long questions an account is refused under the limit's n
 	await Promise.all(all);
 });
 
-test("a machine's waiting questions leave turns and places to its owner, to the owner's other realms, and to its realm's other machines", async () => {
+test("a machine's waiting questions leave room for its owner, the owner's other realms and the realm's other machines", async () => {
 	const { turns, begun, ask, end } = bench();
 	const isRefused = (error: unknown) => error instanceof AppError && error.code === "rate_limited";
 	const flood = Array.from({ length: 33 }, (_, at) => ask("ada/shop/bot", `bot${at}`));
@@ -150,7 +150,7 @@ test("a machine's waiting questions leave turns and places to its owner, to the 
 	await Promise.all([...flood, ...others, ...rest]);
 });
 
-test("no account has a share of another one, not even in the same realm or for the same environment", () => {
+test("two accounts never share a quota, not even in the same realm or environment", () => {
 	for (const reach of ["shop", ""]) {
 		const keys = ["ada", "bob"].map((payer) => keysOf(callerOf(`${payer}/${reach}/#${payer}`)));
 		assert.equal(new Set(keys.flat()).size, 6);
@@ -161,7 +161,7 @@ for (const [limit, reach] of [
 	["a realm", "ada/shop"],
 	["an environment", "ada/"],
 ] as const)
-	test(`the waiting questions of a token limited to ${limit} leave turns and places to others of its account`, async () => {
+	test(`the waiting questions of a token limited to ${limit} leave room for others of its account`, async () => {
 		const { begun, ask, end } = bench();
 		const flood = Array.from({ length: 33 }, (_, at) => ask(`${reach}/#dev`, `dev${at}`));
 		await assert.rejects(ask(`${reach}/#dev`, "more"), { code: "rate_limited" });

@@ -3,7 +3,7 @@ import type { CallerKeys } from "./fair-queue.ts";
 import type { Limit } from "./limits.ts";
 import { createSemaphore } from "./semaphore.ts";
 
-/** The part of a caller (see Actor) that tells whose share its work takes. */
+/** The fields of a caller (see Actor) that decide which quotas its work counts toward. */
 export interface Caller {
 	payer: string;
 	user_id: string;
@@ -15,8 +15,8 @@ export interface Caller {
 }
 
 /**
- * Names the shares that a caller's work takes: the payer's, and within it a person's own, or those of a realm and of a machine there. A token that is limited
- * to a realm, an environment or engines has a share like a machine's. No key is that of another payer's share.
+ * Names the quotas that a caller's work counts toward: the payer's and, within it, a person's, or a realm's and a machine's. A token that is limited to a
+ * realm, an environment or engines counts like a machine. Two payers never have a key in common.
  */
 export function keysOf(caller: Caller): CallerKeys {
 	const { payer, user_id, machine, realm_id, environment, engines, token_id } = caller;

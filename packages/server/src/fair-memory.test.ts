@@ -10,7 +10,7 @@ function fill(memory: FairMemory<string>, payer: string, from: number, to: numbe
 const holds = (memory: Pick<FairMemory<unknown>, "peek">, names: string[]) =>
 	names.filter((name) => memory.peek(name) !== undefined).join(" ");
 
-test("when it is full, the payer who holds most forgets, whoever adds", () => {
+test("a full memory forgets an entry of the payer that holds the most, whoever adds one", () => {
 	const memory = new FairMemory<string>(10);
 	fill(memory, "a", 0, 2);
 	fill(memory, "b", 0, 1000);
@@ -20,7 +20,7 @@ test("when it is full, the payer who holds most forgets, whoever adds", () => {
 	assert.equal([...memory.values()].length, 10);
 });
 
-test("a payer forgets what it used least recently, and among those who hold as much, the one who neither used nor forgot one for longest forgets", () => {
+test("a payer loses its least recently used entry; of payers that hold equally many, the one that was idle longest loses one", () => {
 	const memory = new FairMemory<string>(4);
 	fill(memory, "a", 0, 2);
 	fill(memory, "b", 0, 2);
@@ -31,7 +31,7 @@ test("a payer forgets what it used least recently, and among those who hold as m
 	assert.equal(holds(memory, ["a0", "a1", "b1", "c0", "c1"]), "a0 b1 c0 c1");
 });
 
-test("what several payers use is held by the last one who used it", () => {
+test("an entry that several payers use belongs to the last one that used it", () => {
 	const memory = new FairMemory<string>(4);
 	memory.set("a", "shared", "");
 	fill(memory, "a", 0, 3);
@@ -45,7 +45,7 @@ test("what several payers use is held by the last one who used it", () => {
 	assert.equal(memory.get("b", "shared"), undefined);
 });
 
-test("after any use, those who hold one entry each forget in the order of their use", () => {
+test("payers with one entry each lose them in the order of use", () => {
 	const memory = new FairMemory<number>(50);
 	let seed = 1;
 	const random = (below: number) => {

@@ -2,15 +2,15 @@
 type Own<Value> = Map<string, Value>;
 
 /**
- * Remembers a number of entries for payers. When it is full, the payer who holds most forgets the entry that it used least recently, so that nobody
- * pushes out what others use. An entry that several payers use is held by the one who used it last.
+ * Keeps a limited number of entries for all payers. A full memory drops the least recently used entry of the payer that holds the most, so that no payer
+ * displaces what others use. An entry that several payers use belongs to the last one that used it.
  */
 export class FairMemory<Value> {
 	readonly #most: number;
 	readonly #payers = new Map<string, Own<Value>>();
 	/** Payer of each entry. */
 	readonly #holders = new Map<string, string>();
-	/** Payers by the number of their entries, those who neither used nor forgot one for longest first. */
+	/** Payers by the number of their entries; the one that was idle longest comes first. */
 	readonly #bySize: Set<string>[] = [];
 
 	/** @param most entries that are remembered */
@@ -18,7 +18,7 @@ export class FairMemory<Value> {
 		this.#most = most;
 	}
 
-	/** Finds an entry; its payer is now the one who asks. */
+	/** Finds an entry, which then belongs to this payer. */
 	get(payer: string, name: string): Value | undefined {
 		const holder = this.#holders.get(name);
 		if (holder === undefined) return undefined;
@@ -28,7 +28,7 @@ export class FairMemory<Value> {
 		return value;
 	}
 
-	/** Finds an entry, which is not used by that. */
+	/** Finds an entry without counting as a use. */
 	peek(name: string): Value | undefined {
 		return this.#payers.get(this.#holders.get(name) ?? "")?.get(name);
 	}

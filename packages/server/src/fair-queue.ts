@@ -4,11 +4,11 @@
  */
 export type CallerKeys = readonly [payer: string, ...string[]];
 
-/** Parts of what others of the same account leave: of the account, of all machines of one realm, and of one machine. */
+/** Largest shares of what the rest of the account leaves free: of the account, of all machines of a realm, and of one machine. */
 const PARTS = [1, 3 / 4, 1 / 2] as const;
 
 /**
- * Computes how much is allowed under one of a caller's keys, so that a machine, or a realm with many, leaves room to its owner's people and other
+ * Computes how much a caller may use under one of its keys, so that a machine, or a realm with many, leaves room for the owner and the owner's other
  * realms. Design: §13
  * @param max what the account is allowed
  * @param depth of the key, the outermost being 0

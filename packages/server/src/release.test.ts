@@ -4,7 +4,7 @@ import { release } from "./release.ts";
 
 const LARGE_BYTES = 64 * 1024;
 
-test("large bytes lose their memory; small ones and parts of a buffer keep it", () => {
+test("large buffers are freed; small ones and parts of a buffer are not", () => {
 	const [large, small, shared] = [LARGE_BYTES, LARGE_BYTES - 1, LARGE_BYTES].map((size) => new Uint8Array(size));
 	assert.ok(large && small && shared);
 	const part = shared.subarray(1);

@@ -2,8 +2,8 @@
 const LARGE_BYTES = 64 * 1024;
 
 /**
- * Frees the memory of large bytes that nobody uses any more. The garbage collector would do so only once a thread has 64 MB of them. Small bytes, and parts of
- * a larger buffer, stay.
+ * Frees a large buffer that is no longer used, without waiting for the garbage collector, which runs only once a thread holds 64 MB of them. Small buffers
+ * and parts of a larger one are left alone.
  */
 export function release(bytes: Uint8Array): void {
 	const { buffer, byteLength } = bytes;

@@ -52,7 +52,7 @@ export function siteOf(source: string): string | undefined {
 }
 
 /**
- * Names the shares that a source takes of what has turns or bounds: its site's, if it has one, and its own.
+ * Names the quotas that a source counts toward: its site's, if it has one, and its own.
  * @param source as `sourceGroup` returns it
  */
 export function keysOfSource(source: string): [string, ...string[]] {

@@ -40,7 +40,7 @@ test("the code and the new password are typed, or two lines of stdin, and never 
 	assert.equal((await run(["reset", "ada@example.com"], { env })).code, 2);
 });
 
-test("second factors end after a question, or with --yes", async () => {
+test("second factors are removed after confirmation, or with --yes", async () => {
 	const dropped = { factors_dropped: 2, sessions_ended: 1 };
 	await using server = await startService(({ method }) => ({
 		body: method === "DELETE" ? dropped : { id: "u1", email: "ada@example.com" },

@@ -37,7 +37,7 @@ function setUp() {
 	};
 }
 
-test("failures with handles of nobody tell no account from nobody, however many there are", async () => {
+test("failures do not reveal which passkey handles belong to an account, however many there are", async () => {
 	const refusalOf = setUp();
 	for (let count = 0; count < 120; count++) await refusalOf(randomUUID(), `192.0.2.${count}`);
 	const [nobody, other] = [await refusalOf(randomUUID(), "198.51.100.1"), await refusalOf("bob", "198.51.100.2")];
@@ -45,7 +45,7 @@ test("failures with handles of nobody tell no account from nobody, however many 
 	assert.deepEqual([nobody, other], Array(2).fill(await refusalOf(ada.id, "198.51.100.3")));
 });
 
-test("failures with one handle make strangers wait alike, whether or not it is an account's", async () => {
+test("repeated failures with a handle delay strangers equally, whether or not it belongs to an account", async () => {
 	const nobody = randomUUID();
 	for (const user_id of [nobody, ada.id]) {
 		const refusalOf = setUp();

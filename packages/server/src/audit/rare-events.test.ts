@@ -32,7 +32,7 @@ function slowAtFirst(): Pick<AuditStore, "list" | "export"> {
 
 const LISTS = { "a list": listEvents, "an export": exportEvents };
 for (const [what, ask] of Object.entries(LISTS)) {
-	test(`${what} of rare events that takes too long has those found by then, and a cursor to the rest`, async () => {
+	test(`${what} of rare events that takes too long returns the events found so far and a cursor to the rest`, async () => {
 		const store = { ...rules.store, audit: { ...rules.store.audit, ...slowAtFirst() } };
 		const read = (page: PageRequest): Promise<{ rows: StoredEvent[]; pagination: Pagination }> =>
 			ask({ ...rules, store }, actorOf(account), { realm }, page);

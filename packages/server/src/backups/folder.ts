@@ -39,7 +39,7 @@ export function prepareFolder({ directory }: BackupFolder): void {
 
 /**
  * Removes the backups of one kind beyond the number to keep: first those after which another one was made on the same day (UTC), then the oldest. Many
- * backups in a row leave those of the days before.
+ * backups in one day do not displace those of earlier days.
  */
 export function forgetOldest({ directory, keep }: BackupFolder, kind: "svc" | "before"): void {
 	const names = namesIn(directory).filter((name) => name.startsWith(`${kind}-`));

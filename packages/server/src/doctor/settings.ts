@@ -100,7 +100,7 @@ export function checkRegistration({ config }: SettingNeeds): Check[] {
 	return [{ name, status: "warning", message: "anybody who can reach the server can register", hint }];
 }
 
-/** Checks whether people are sent to an address that somebody chose: the console answers nowhere else. */
+/** Checks that base_url is set where others reach the server: links lead there, and the console answers at no other address. */
 export function checkBaseUrl({ config, address }: Pick<SettingNeeds, "config" | "address">): Check[] {
 	const name = "base_url";
 	if (config.base_url !== undefined) return [ok(name, `people are sent to ${config.base_url}`)];

@@ -105,7 +105,7 @@ test("a name that no lease knows is removed where it was seen, and looked for", 
 	}
 });
 
-test("a credential of a third party's engine is not settled when what the engine reported of it is gone", async () => {
+test("a credential of a third party's engine is not settled after the engine's report of it was removed", async () => {
 	const descriptor = { capabilities: ["engine:dynamic_credentials", "engine:lease_hint"] };
 	const call = async () => ({ data: { valid: true } });
 	const connector = await thirdParty.connect?.({ ...needsOf({}), descriptor, call } as never);

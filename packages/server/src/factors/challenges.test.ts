@@ -44,7 +44,7 @@ function useOne(challenges: Challenges, user_id: string): boolean {
 	return asked.useUp(user_id);
 }
 
-test("one account uses 20 in 5 minutes, whatever its browser, and others go on", () => {
+test("an account may use 20 challenges in 5 minutes from any browser, and other accounts are not affected", () => {
 	const system = createTestSystem();
 	const challenges = createChallenges(system);
 	for (let count = 0; count < 20; count++) assert.equal(useOne(challenges, ADA), true);
@@ -56,7 +56,7 @@ test("one account uses 20 in 5 minutes, whatever its browser, and others go on",
 	assert.equal(useOne(challenges, ADA), true);
 });
 
-test("while half of the memory is taken, each account uses two; a full one takes none until some have ended", () => {
+test("while half of the memory is taken, each account may use two; a full memory takes none until some expire", () => {
 	const system = createTestSystem();
 	const challenges = createChallenges(system);
 	for (let account = 0; account < 250; account++)

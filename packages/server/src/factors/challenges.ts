@@ -18,13 +18,13 @@ const CHALLENGE = /^[\w-]{72}$/;
 /** Used challenges that are remembered. Only a passkey adds one; nobody's is forgotten early. */
 const MAX_USED = 10_000;
 
-/** Used challenges of one account that are remembered, and the same while half of all are taken: nobody fills the memory alone. */
+/** Used challenges that one account may have, and the same while half of the memory is taken, so that no account fills it. */
 const MAX_OF_ACCOUNT = 20;
 const MAX_WHEN_SCARCE = 2;
 
 const NAME = "passkey_uses_per_account";
 
-/** Seconds after which somebody who used too many passkeys tries again. */
+/** Seconds to wait after too many uses of passkeys. */
 const RETRY_S = 60;
 
 /** Check of the challenge in one answer, on its way through the verification of what a passkey signed. */

@@ -87,7 +87,7 @@ test("a change that finds another program's trigger says so immediately, even wh
 	assert.deepEqual(told(), [["database.altered", "trigger promote"]]);
 });
 
-test("a note of the server about itself that was put back means that nothing is believed", async (t) => {
+test("nothing is believed after an old note of the server about itself was put back", async (t) => {
 	const { store, aside, watch, told } = await watched(t);
 	const save = (lease_ms: number) => store.leases.saveClock({ lease_ms, uptime_ms: 1, boot_id: "boot" });
 	await save(1);

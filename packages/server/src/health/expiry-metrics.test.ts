@@ -5,7 +5,7 @@ import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { addExpiryMetrics } from "./expiry-metrics.ts";
 import { prometheus } from "./prometheus.ts";
 
-test("secrets that expire are counted once a minute, however often somebody asks", async (t) => {
+test("expiring secrets are counted once a minute, however often they are asked for", async (t) => {
 	const { store, system } = await openTestRules(t);
 	const { id } = await addRealm(store, await addAccount(store));
 	const set = (key: string, expires_at: string) => store.secrets.set(aVersion(id, key, { expires_at }), anEvent());

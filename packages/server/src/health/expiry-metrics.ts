@@ -6,7 +6,7 @@ import { prometheus } from "./prometheus.ts";
 
 const { Gauge } = prometheus;
 
-/** Dependencies of the metrics of secrets that expire. */
+/** Dependencies of the metrics of expiring secrets. */
 export interface ExpiryMetricsNeeds {
 	store: { secrets: Pick<SecretStore, "countExpiring"> };
 	system: Pick<System, "now">;
@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Highest number of secrets that are counted: it stands for more than 10,000. */
 const MAX_COUNTED = 10_001;
 
-/** Adds the series of secrets that expire. They are counted once a minute, however often somebody asks. */
+/** Adds the series of expiring secrets, counted at most once a minute. */
 export function addExpiryMetrics({ store, system }: ExpiryMetricsNeeds, registers: Registry[]): void {
 	const within = (days: number) => {
 		const before = new Date(system.now().getTime() + days * DAY_MS).toISOString();

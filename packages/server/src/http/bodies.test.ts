@@ -41,7 +41,7 @@ const isRefused = (error: unknown) =>
 	error.headers["retry-after"] === "5" &&
 	error.headers.connection === "close";
 
-test("the lines of one IPv6 site hold as much as a source", async () => {
+test("all lines of one IPv6 site together may hold as much as one source", async () => {
 	const { begin } = setUp();
 	const [line, another, elsewhere] = ["2001:db8:7:1::1", "2001:db8:7:2::1", "2001:db8:8:1::1"].map((ip) => begin(ip));
 	assert.ok(line && another && elsewhere);

@@ -219,7 +219,7 @@ const formOf = (body: string) =>
 		MAX_BODY_BYTES,
 	);
 
-test("a form of plus signs costs no more than one of letters", async () => {
+test("a form of plus signs takes no more time than one of letters", async () => {
 	const cost = async (repeated: string) => {
 		const [text, meant] = [repeated, repeated.replaceAll("+", " ")].map((one) => one.repeat(MAX_BODY_BYTES / 2 - 1));
 		const turns = longestTurn();

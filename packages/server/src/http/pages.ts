@@ -22,7 +22,7 @@ export interface PageAnswer {
 	/** In addition to those of every answer. */
 	headers: Record<string, string | string[]>;
 	body: string | Uint8Array;
-	/** The visitor whose share of unread bytes the answer takes; undefined for a stranger, whose source's it takes. */
+	/** The visitor whose unread bytes the answer counts toward; undefined for a stranger, whose source it counts toward. */
 	actor?: Actor;
 }
 

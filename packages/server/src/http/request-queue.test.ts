@@ -55,7 +55,7 @@ test("sources take turns, however many each of them sends", async () => {
 	assert.deepEqual(begun, ["a", "a", "b", "c", "a", "c"]);
 });
 
-test("the lines of one IPv6 site take turns among each other, and have as many requests waiting as four sources", async () => {
+test("the lines of one IPv6 site share one turn, and may have as many requests waiting as four sources", async () => {
 	const { begun, enter, finish } = bench({ slots: 1 });
 	const lineOf = (number: number) => `2001:db8:7:${number}::/64`;
 	enter("first");

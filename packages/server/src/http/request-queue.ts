@@ -16,7 +16,7 @@ export interface QueueLimits {
 	turn_ms: number;
 }
 
-/** Sources of one IPv6 site whose waiting requests it may have: a /48 could otherwise be 65,536 sources. */
+/** An IPv6 site may have as many requests waiting as this many sources. A /48 would otherwise count as 65,536 sources. */
 const SOURCES_OF_SITE = 4;
 
 /** Factor for the waiting limit while slots are free: those requests arrive in one turn of the event loop and begin in the next. */

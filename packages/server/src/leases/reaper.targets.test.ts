@@ -190,7 +190,7 @@ test("a target that says done and keeps the credential leaves the lease open and
 	assert.equal(reaper.targets()[0]?.state, "healthy");
 });
 
-test("a credential that nobody can remove counts as late, whatever another program wrote as its lease's creation", async (t) => {
+test("a credential that cannot be removed counts as late, whatever creation time another program wrote", async (t) => {
 	const opened = await openReaper(t);
 	const { add, at, reaper, clock, store } = opened;
 	const lease = await add("uncertain", { id: newIdAt(clock.now()), created_at: "what another program wrote" });

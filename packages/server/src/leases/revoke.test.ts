@@ -194,7 +194,7 @@ test("failures do not count as looks: after a failure the checks begin again", a
 });
 
 for (const attempts of ["5", "9223372036854775807"]) {
-	test(`${attempts} checks that another program wrote settle no lease before a create can land no more`, async (t) => {
+	test(`${attempts} checks written by another program do not settle a lease while a create may still take effect`, async (t) => {
 		const { add, needs, at, file, read, system, stateOf } = await setUp(t);
 		const lease = await add("uncertain", { id: newIdAt(START) });
 		at("a").mood = "unsure";
@@ -213,7 +213,7 @@ for (const attempts of ["5", "9223372036854775807"]) {
 	});
 }
 
-test("a number of attempts that another program wrote keeps no failure from being noted", async (t) => {
+test("failures are recorded whatever number of attempts another program wrote", async (t) => {
 	const { add, needs, at, file, read } = await setUp(t);
 	const lease = await add("revoking");
 	at("a").mood = "away";

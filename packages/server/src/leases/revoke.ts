@@ -27,10 +27,10 @@ const FIRST_PAUSE_MS = 1000;
 /** Pauses between checks for a credential that a create may still make, in milliseconds: checks at 0 s, 5 s, 30 s, 2, 10 and 20 minutes. */
 const QUARANTINE_MS: readonly number[] = [5_000, 25_000, 90_000, 480_000, 600_000];
 
-/** All of these pauses: a create that was sent longer ago does not land any more. */
+/** Sum of these pauses: a create sent longer ago can no longer take effect. */
 const LANDING_MS = QUARANTINE_MS.reduce((sum, pause_ms) => sum + pause_ms);
 
-/** Number from which attempts are counted no further. Another program may have written any number. */
+/** Highest number of attempts that is counted. Another program may have written any number. */
 const MOST_ATTEMPTS = 1_000_000;
 
 /** Marks a row between two of these checks: its `attempts` then counts checks. A failure in between restarts them. */

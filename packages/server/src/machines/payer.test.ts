@@ -63,7 +63,7 @@ test("machines of one owner share one bound, and another owner's is untouched", 
 	await Promise.all(reads);
 });
 
-test("a machine that floods leaves turns to the machines of its owner's other realms", async () => {
+test("a flooding machine does not starve the machines of its owner's other realms", async () => {
 	const [first, second] = machines;
 	arrived = 0;
 	const flood = Array.from({ length: 300 }, () => syncSecrets(needs, first.actor, first.realm.slug, "prod"));

@@ -45,7 +45,7 @@ export type Recovery =
 			had_password: boolean;
 	  } & Partial<DroppedFactors>);
 
-/** Numbers of what ended with somebody's second factors. */
+/** Counts of what ended together with an account's second factors. */
 export interface DroppedFactors {
 	factors_dropped: number;
 	sessions_ended: number;
@@ -70,7 +70,7 @@ export const resetOperations = {
 	 */
 	recover: write<(code: ResetCode & { drop_factors?: boolean }, event: AuditEvent) => Recovery>(),
 	/**
-	 * Ends an account's second factors, recovery codes and sessions, whatever another program made of them, and forgets its sources. The event is also
+	 * Ends an account's second factors, recovery codes and sessions, even altered ones, and forgets its known sources. The event is also
 	 * added to each realm that the account owns or is bound in. Undefined when there is no such account.
 	 */
 	dropFactors: write<(user_id: string, event: AuditEvent) => DroppedFactors | undefined>(),

@@ -75,7 +75,7 @@ test("nobody is asked for keys because of a JWT whose issuer is not that of a tr
 	);
 });
 
-test("a source that exchanged as many JWTs as it may is refused, and nobody is asked for keys", async () => {
+test("a source over its limit of JWT exchanges is refused before any issuer is asked for keys", async () => {
 	for (let count = 0; count < 1200; count++) await throttle.exchange("192.0.2.1").catch(() => undefined);
 	asked.length = 0;
 	assert.equal(await show(mint()), "rate_limited");

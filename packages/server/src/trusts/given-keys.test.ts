@@ -8,7 +8,7 @@ const [first, second, other] = [newKey("ES256", "first"), newKey("ES256", "secon
 const jwksOf = (...keys: (typeof first)[]) => JSON.stringify({ keys: keys.map(({ jwk }) => jwk) });
 const jwtOf = (kid: string | undefined) => ({ alg: "ES256", kid }) as Jwt;
 
-test("a key that was read once is recalled by the text of its set and by what the JWT says, and no other", () => {
+test("a key that was read once is found again by its set's text and the JWT's header, and no other key is", () => {
 	const given = new GivenKeys();
 	const jwks = jwksOf(first, second);
 	assert.equal(given.recall(jwks, jwtOf("first")), undefined);

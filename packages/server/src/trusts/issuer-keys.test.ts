@@ -240,7 +240,7 @@ test("issuers of one account, however many, do not push out the keys that anothe
 	assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
 });
 
-test("what may be used without asking is what was fetched in the last hour", async () => {
+test("keys fetched in the last hour may be used without asking", async () => {
 	const keys = create();
 	assert.equal(keys.kept(sourceOf(peer)), undefined);
 	await keys.keysOf(sourceOf(peer), has("first"));

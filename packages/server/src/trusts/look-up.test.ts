@@ -55,7 +55,7 @@ test("a name server that never answers is given up with the fetch, and leaves no
 	await assert.rejects(other("issuer.example", AbortSignal.timeout(10_000)), { code: "ETIMEOUT" });
 });
 
-test("of the system's look-ups, which nothing ends, at most one is open, however many fetches gave up", async () => {
+test("at most one look-up of the system is open, however many fetches gave up, because none can be cancelled", async () => {
 	let begun = 0;
 	const open = Promise.withResolvers<LookupAddress[]>();
 	const look_ups = createLookUps([], () => {

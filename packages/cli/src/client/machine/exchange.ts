@@ -11,11 +11,11 @@ export interface MachineToken {
 	readonly expires_at: number;
 }
 
-/** Milliseconds before a JWT is shown again: the server asks an issuer for new keys meanwhile, and tells nobody that it does. */
+/** Milliseconds before a JWT is sent again. Meanwhile the server may fetch an issuer's new keys, which no answer reveals. */
 const AGAIN_MS = 2000;
 
 /**
- * Exchanges a JWT for a token of the machine, at the second try if its issuer's keys are new to the server. Design: §15
+ * Exchanges a JWT for a token of the machine. It tries twice, because the server may not know its issuer's new keys yet. Design: §15
  * @param client a client without a token
  * @param audience asked for or expected, to explain a refusal
  * @throws Failure denied when no trust of the machine takes this JWT; the server says no more, so the hint says what the JWT holds

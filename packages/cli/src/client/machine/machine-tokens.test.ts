@@ -130,7 +130,7 @@ test("a machine that the server refuses is told why, as far as its JWT shows it"
 	}
 });
 
-test("a JWT that is refused without a reason of its own is shown once more: its issuer's keys may be new to the server", async () => {
+test("a JWT that is refused for no reason of its own is sent once more, because the server may not know its issuer's new keys yet", async () => {
 	const refuse = () => refusal(401, "invalid_credentials", "the JWT was refused");
 	const exp = Date.now() / 1000 + 600;
 	await using fresh = await startMachineService({ refuse: (count) => (count === 1 ? refuse() : undefined) });

@@ -1,6 +1,6 @@
 import { type Html, html } from "../html.ts";
 
-/** Light squares around the code: cameras need four (ISO/IEC 18004). */
+/** Width of the quiet zone, in modules (ISO/IEC 18004). */
 const QUIET = 4;
 
 /** Draws a text as a QR code, dark on light in both colour schemes. @param says what the picture is, for people who do not see it */

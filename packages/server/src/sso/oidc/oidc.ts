@@ -52,7 +52,7 @@ export interface Oidc {
 
 /** Name of the limit on waiting logins. */
 const LIMIT = "oidc_logins_waiting_per_source";
-/** Logins for which a provider is asked at once, and those of one source that are and that wait, for so many milliseconds: strangers can begin any number. */
+/** Limits on concurrent logins at providers, in all and per source, and on waiting, in number and milliseconds: strangers can begin any number. */
 const AT_ONCE = 32;
 const OF_SOURCE = { each: 4, waiting: 16, busy: () => tooManyLogins(LIMIT) };
 const MAX_TURN_MS = 4000;

@@ -88,7 +88,7 @@ export async function invitationContract(openStore: OpenStore): Promise<void> {
 		assert.equal((await invitations.forEmail(email, MADE_AT)).length, MAX_INVITATIONS_USED);
 	});
 
-	test("of an address's invitations those of instance admins come first, and others displace none of them", async () => {
+	test("invitations by instance admins come first, and no others displace them", async () => {
 		const email = "wanted@example.com";
 		for (let count = 0; count < MAX_INVITATIONS_USED; count++)
 			await make(anInvitation((await addAccount(store)).id, { email }));

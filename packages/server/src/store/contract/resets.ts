@@ -103,7 +103,7 @@ export async function resetContract(openStore: OpenStore): Promise<void> {
 		return { account, left };
 	}
 
-	test("lost factors end with recovery codes, sessions and sources, nobody else's, and each realm's log tells", async () => {
+	test("ending lost factors also ends recovery codes, sessions and known sources, of that account alone, and is in each realm's log", async () => {
 		const [lost, other] = [await withFactor(), await withFactor()];
 		const owned = await addRealm(store, lost.account);
 		const start = await countEvents(store);

@@ -48,7 +48,7 @@ test("a user, password or database may have any characters, escaped", () => {
 	assert.deepEqual({ user, password, database }, { user: "a@b", password: "p:/%", database: "my svc" });
 });
 
-test("the credential's password comes before the file's, and that before the address's", async (t) => {
+test("the credential's password overrides the file's, which overrides the address's", async (t) => {
 	const folder = await makeFolder(t);
 	const file = join(folder, "password");
 	writeFileSync(file, "of the file\n", { mode: 0o600 });

@@ -56,7 +56,7 @@ async function again<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
 const isAway = (error: unknown) =>
 	error instanceof AppError && error.code === "store_unavailable" && Number(error.headers["Retry-After"]) > 0;
 
-test("a change whose commit was made and not answered is answered as made, once", options, async (t) => {
+test("a committed change whose answer was lost is reported as made, once", options, async (t) => {
 	const { store, proxy, count } = await setUp(t);
 	const account = anAccount();
 	proxy.mute("COMMIT");
@@ -69,7 +69,7 @@ test("a change whose commit was made and not answered is answered as made, once"
 	assert.deepEqual(await store.misfits(), { access: [], content: [] });
 });
 
-test("an event whose commit was made and not answered is in the log once", options, async (t) => {
+test("a committed event whose answer was lost is in the log once", options, async (t) => {
 	const { store, proxy, count } = await setUp(t);
 	const before = await count("audit_event");
 	proxy.mute("COMMIT");
@@ -80,7 +80,7 @@ test("an event whose commit was made and not answered is in the log once", optio
 	assert.equal(await count("audit_event"), before + 1);
 });
 
-test("a change whose commit did not arrive was not made, and says so", options, async (t) => {
+test("a change whose commit never arrived is reported as not made", options, async (t) => {
 	const { store, proxy, count } = await setUp(t);
 	const account = anAccount();
 	const held = proxy.hold("COMMIT");
@@ -118,7 +118,7 @@ test("questions under way when the connections are cut are refused, not lost", o
 	assert.equal((await again(async () => store.accounts.byId(id)))?.id, id);
 });
 
-test("a database that lost answered changes is not used again", options, async (t) => {
+test("a database that lost acknowledged changes is not used again", options, async (t) => {
 	const failures: Error[] = [];
 	const { store, proxy, aside } = await setUp(t, failures);
 	await store.audit.append(anEvent());

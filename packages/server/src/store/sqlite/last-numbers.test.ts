@@ -23,7 +23,7 @@ test("events far behind the others are found without a step for each number betw
 	assert.deepEqual(found, numbers);
 });
 
-test("the chain goes on behind the newest event that another can follow", (t) => {
+test("the chain continues after the newest event that leaves numbers for others", (t) => {
 	const db = empty(t);
 	const add = db.prepare("INSERT INTO audit_event VALUES (?, '', '', '', '', '', '', zeroblob(32))");
 	for (const seq of [7n, 2n ** 53n - 2n, 2n ** 53n - 1n, 2n ** 63n - 1n]) add.run(seq);

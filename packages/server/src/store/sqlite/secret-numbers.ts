@@ -3,7 +3,7 @@ import type { Database } from "better-sqlite3";
 const LAST = `SELECT max(
 	coalesce((SELECT max(id) FROM main.secret), 0), coalesce((SELECT max(seq) FROM main.sqlite_sequence WHERE name = 'secret'), 0))`;
 
-/** A number that no server reaches by itself. Behind the largest one of all, SQLite says that the disk is full. */
+/** A number that no server reaches by itself. After the largest possible one, SQLite reports a full disk. */
 const UNREACHED = 2 ** 40;
 
 /** Tells whether the next secret gets a number, and many after it do: another program may have written any as the last one. */

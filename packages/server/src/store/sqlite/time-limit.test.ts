@@ -58,7 +58,7 @@ for (const [what, ask] of Object.entries(QUESTIONS)) {
 	});
 }
 
-test("the limit shows how long the question in work has taken", async () => {
+test("the limit shows how long the current question has taken", async () => {
 	const worker = reader(60_000);
 	const { used, max, refused } = questionLimit({ questionTimes: () => worker.times() });
 	assert.deepEqual([used(), max, refused?.()], [0, MAX_QUESTION_S, 0]);

@@ -23,7 +23,7 @@ async function putBack(t: TestContext, table: "lease" | "secret_version") {
 for (const table of ["lease", "secret_version"] as const) {
 	const newer = [`rows of ${table} newer than the tip`];
 
-	test(`a tip that is older than a row of ${table} is noticed at the start and in the look`, async (t) => {
+	test(`a tip that is older than a row of ${table} is noticed at the start and by the full check`, async (t) => {
 		const { looks } = await putBack(t, table);
 		assert.deepEqual([looks("access"), looks("content")], [newer, newer]);
 	});
@@ -35,13 +35,13 @@ for (const table of ["lease", "secret_version"] as const) {
 	});
 }
 
-test("a newer version that its index hides is noticed in the look", async (t) => {
+test("a newer version that its index hides is noticed by the full check", async (t) => {
 	const { attacker, looks } = await putBack(t, "secret_version");
 	emptyIndex(attacker, "secret_version_by_age");
 	assert.deepEqual([looks("access"), looks("content")], [[], ["rows of secret_version newer than the tip"]]);
 });
 
-test("the newest id stays when its row has gone, and returns with a transaction that is taken back", async (t) => {
+test("the newest id outlives its row, and is restored by a rollback", async (t) => {
 	const { writer, write, keeper } = await openGuarded(t);
 	const newest = () => openTipBox(writer.prepare("SELECT sealed FROM tip").pluck().get() as Buffer, MACS)?.rows.newest;
 	write(insertOf(writer, "lease", 7));

@@ -9,7 +9,7 @@ import { guardWrites, newestId, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import { hasNextNumber } from "./secret-numbers.ts";
 
-/** Numbers of events that no log reaches: so many are left to those that follow. */
+/** First of the numbers that no log reaches: at least 2^32 remain for later events. */
 const UNREACHED = Number.MAX_SAFE_INTEGER - 2 ** 32;
 
 /** Opens the chain at the newest event that others can follow: an event that another program put near the end of all numbers is not part of it. */

@@ -56,7 +56,7 @@ function use(realm_id: string, count: number, until: string): void {
 	).run(count, realm_id, until);
 }
 
-test("a realm's used JWTs are limited: a JWT that could not be remembered is refused", () => {
+test("a realm's used JWTs are limited: a JWT that cannot be remembered is refused", () => {
 	const { realm, give } = giver();
 	use(realm.id, MAX_USED - 1, at(1000));
 	assert.equal(give(1), "done");
