@@ -28,7 +28,7 @@ export class FairMemory<Value> {
 		return value;
 	}
 
-	/** Finds an entry without counting as a use. */
+	/** Finds an entry without using it. */
 	peek(name: string): Value | undefined {
 		return this.#payers.get(this.#holders.get(name) ?? "")?.get(name);
 	}
