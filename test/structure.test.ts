@@ -85,7 +85,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^audit\//, may: /^(audit\/|policy\/|crypto\/keyring\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^engines\//,
-			may: /^(engines\/|policy\/|crypto\/|http\/route\.ts$|leases\/(leases|clock|pause|reaper)\.ts$)|\/model\.ts$/,
+			may: /^(engines\/|policy\/|crypto\/|http\/route\.ts$|leases\/(events|leases|clock|pause|reaper)\.ts$)|\/model\.ts$/,
 		},
 		{ from: /^sso\/oidc\//, may: /^sso\/(oidc\/|address\.ts$|model\.ts$|settings\.ts$)/ },
 		{ from: /^sso\/saml\//, may: /^sso\/(saml\/|address\.ts$|model\.ts$|settings\.ts$)/ },

@@ -1,7 +1,9 @@
 import { formatDuration } from "@svc/protocol";
 import { eventBy, makerOf, noteBy } from "../audit/model.ts";
 import { AppError, LimitReached } from "../errors.ts";
+import { leaseEvent } from "../leases/events.ts";
 import type { NewLease } from "../leases/model.ts";
+import type { Log } from "../log.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Caller, EngineNeeds } from "./engines.ts";
 import type { Draft, IssueRequest } from "./kinds/connector.ts";
@@ -126,4 +128,44 @@ export async function markAborted(
 	const now = needs.system.now();
 	const event = noteBy(actor, now, "lease.aborted", realm, { lease_id, engine: engine.entry.type });
 	await needs.store.leases.abort({ id: lease_id, closed_at: now.toISOString() }, event);
+}
+
+/** Dependencies of tracking delivery. */
+interface DeliveryNeeds extends Pick<EngineNeeds, "store" | "system" | "clock" | "reaper"> {
+	log: Log;
+}
+
+/** Milliseconds for which delivered answers are gathered. If the server ends first, their delivery stays unknown: no harm is done. */
+const GATHER_MS = 100;
+
+/**
+ * Makes the function that tracks the delivery of a credential: it notes one that arrived and revokes one that did not.
+ * Design: §9
+ */
+export function createDelivery(needs: DeliveryNeeds) {
+	const { store, system, log } = needs;
+	let arrived: string[] = [];
+
+	async function note(): Promise<void> {
+		const ids = arrived;
+		arrived = [];
+		await store.leases.delivered({ ids, at: system.now().toISOString() });
+	}
+
+	async function revokeUndelivered(id: string): Promise<void> {
+		const lease = await store.leases.byId(id);
+		if (lease === undefined) return;
+		const event = leaseEvent(system, "lease.revoking", lease, { reason: "undelivered" });
+		await store.leases.revoke({ id, due_at: needs.clock.now(), reason: "undelivered" }, event);
+		needs.reaper.wake();
+	}
+
+	const attempt = (work: Promise<void>) =>
+		void work.catch((error: unknown) => log("error", "lease.delivery.failed", { error }));
+	return (lease_id: string, onAnswered: (listener: (isDelivered: boolean) => void) => void): void => {
+		onAnswered((isDelivered) => {
+			if (!isDelivered) attempt(revokeUndelivered(lease_id));
+			else if (arrived.push(lease_id) === 1) setTimeout(() => attempt(note()), GATHER_MS).unref();
+		});
+	};
 }
