@@ -9,34 +9,42 @@ type Question = (...args: never[]) => unknown;
 export interface ReadTransaction {
 	/** Returns the same question, asked within the turn's transaction. */
 	within<Asked extends Question>(question: Asked): Asked;
-	/** Ends the transaction: the next question sees everything committed by then. */
-	refresh(): void;
+	/** Ends the transaction, if there is one. */
+	end(): void;
 	/** Passes on the error of a read, and reports it first when the database cannot be read. */
 	fail(cause: unknown): never;
 }
 
 /**
  * Lets all reads of one turn of the event loop share one read transaction: taking and dropping SQLite's read lock costs as much as
- * finding a row. It ends with the turn, and before any caller learns that a write is done, so reads see every answered write.
+ * finding a row. It ends with the turn, and a read after a commit begins another, so reads see every answered write.
+ * @param commits counts the commits that callers may know of
  * @param onFailure called when the database cannot be read: an I/O error or corruption is never waited out. Design: §4
  */
-export function createReadTransaction(db: Database, onFailure: (error: FatalError) => void): ReadTransaction {
+export function createReadTransaction(
+	db: Database,
+	commits: () => number,
+	onFailure: (error: FatalError) => void,
+): ReadTransaction {
 	const begin = db.prepare("BEGIN");
 	const commit = db.prepare("COMMIT");
-	let end: NodeJS.Immediate | undefined;
+	let ending: NodeJS.Immediate | undefined;
+	let seen = 0;
 
-	const refresh = () => {
-		if (end === undefined) return;
-		clearImmediate(end);
-		end = undefined;
+	const end = () => {
+		if (ending === undefined) return;
+		clearImmediate(ending);
+		ending = undefined;
 		commit.run();
 	};
 
 	function ask(question: Question, args: never[]): unknown {
 		try {
-			if (end === undefined) {
+			if (seen !== commits()) end();
+			if (ending === undefined) {
 				begin.run();
-				end = setImmediate(refresh);
+				seen = commits();
+				ending = setImmediate(end);
 			}
 			return question(...args);
 		} catch (cause) {
@@ -59,7 +67,7 @@ export function createReadTransaction(db: Database, onFailure: (error: FatalErro
 
 	return {
 		within: (question) => ((...args: never[]) => ask(question, args)) as typeof question,
-		refresh,
+		end,
 		fail,
 	};
 }

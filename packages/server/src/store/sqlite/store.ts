@@ -58,8 +58,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		unlock = lockDataDirectory(options.directory);
 		const [{ createAdapter }] = await Promise.all([import("./adapter.ts"), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
-		const transaction = createReadTransaction(connection, options.onFailure);
-		writer.onCommit = transaction.refresh;
+		const transaction = createReadTransaction(connection, () => writer.commits, options.onFailure);
 		const { readers, keys, guard } = guardedReads(file, connection, writer);
 		const disk = createDisk(options.directory, options.statfs);
 		const thrift = createThrift(disk);
@@ -89,7 +88,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			altered: noticed.promise,
 			async close() {
 				await Promise.all(Object.values(readers).map((reader) => reader.close()));
-				transaction.refresh();
+				transaction.end();
 				connection.close();
 				await writer.close();
 				unlock();

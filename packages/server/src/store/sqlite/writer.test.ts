@@ -10,10 +10,9 @@ import { STORAGE_EXIT_CODE } from "./failure.ts";
 import { openReader, openWriter } from "./open.ts";
 import { Writer } from "./writer.ts";
 
-/** A writer thread, and its messages. `tips` gets the end of the chain once a batch. */
+/** A writer thread, and its messages. */
 async function start(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
-	const tips: { seq: number; hash: Buffer }[] = [];
 	const written: (readonly string[])[] = [];
 	const failures: FatalError[] = [];
 	const writer = Writer.launch({
@@ -21,7 +20,6 @@ async function start(t: TestContext) {
 		onFailure: (failure) => void failures.push(failure),
 		onAltered: () => assert.fail("nobody altered it"),
 	});
-	writer.onCommit = () => void tips.push(writer.tip);
 	await writer.open({ file, now: MADE_AT });
 	const append = (event: AuditEvent) => writer.append(event);
 	const actors = () => {
@@ -32,7 +30,7 @@ async function start(t: TestContext) {
 			reader.close();
 		}
 	};
-	return { writer, tips, written, failures, append, actors, file };
+	return { writer, written, failures, append, actors, file };
 }
 
 const named = (count: number) => Array.from({ length: count }, (_, index) => `actor-${index}`);
@@ -41,7 +39,7 @@ const isUnavailable = (error: unknown) => error instanceof AppError && error.cod
 const sendNonsense = (writer: Writer): Promise<unknown> => writer.operation("nonsense", "verb")();
 
 test("thousands of operations at once are committed in a few batches", async (t) => {
-	const { writer, tips, append, actors, file } = await start(t);
+	const { writer, append, actors, file } = await start(t);
 	// The thread's first batch waits until all operations are queued, however slow this thread is.
 	const other = openWriter(file);
 	other.exec("BEGIN IMMEDIATE");
@@ -52,7 +50,7 @@ test("thousands of operations at once are committed in a few batches", async (t)
 	await writer.close();
 	assert.deepEqual(actors(), named(3000));
 	// The operations before the thread waited, and the rest: 512 operations each.
-	assert.ok(tips.length <= 1 + Math.ceil(3000 / 512), `${tips.length - 1} batches`);
+	assert.ok(writer.commits <= 1 + Math.ceil(3000 / 512), `${writer.commits - 1} batches`);
 });
 
 test("thousands of operations of many moments are committed in the order they came", async (t) => {
@@ -77,18 +75,18 @@ test("thousands of operations of many moments are committed in the order they ca
 });
 
 test("one operation after the other is one batch each", async (t) => {
-	const { writer, tips, append } = await start(t);
+	const { writer, append } = await start(t);
 	for (const actor of named(5)) await append(anEvent({ actor }));
-	assert.equal(tips.length, 5);
+	assert.equal(writer.commits, 5);
 	await writer.close();
 });
 
 test("an operation is on the disk, for others to read, when it resolves, and the tip is the newest event", async (t) => {
-	const { writer, append, actors, tips } = await start(t);
+	const { writer, append, actors } = await start(t);
 	await append(anEvent({ actor: "a" }));
 	assert.deepEqual(actors(), ["a"]);
-	assert.equal(tips.at(-1)?.seq, 1);
-	assert.ok(Buffer.isBuffer(tips.at(-1)?.hash));
+	assert.equal(writer.tip.seq, 1);
+	assert.ok(Buffer.isBuffer(writer.tip.hash));
 	await writer.close();
 });
 
@@ -140,13 +138,13 @@ test("an operation that fails is told so in words of ours, and the ones beside i
 });
 
 test("the caller hears last: the tip first, then what was written, then the answer; events alone are no change", async (t) => {
-	const { writer, tips, written, append } = await start(t);
+	const { writer, written, append } = await start(t);
 	const dropSessions = writer.operation("accounts", "dropSessions");
 	await append(anEvent());
-	assert.deepEqual([tips.length, written], [1, []]);
+	assert.deepEqual([writer.commits, written], [1, []]);
 	const probe = writer.operation("health", "probe");
 	await Promise.all([append(anEvent()), dropSessions(MADE_AT), probe(MADE_AT)]).then(() => {
-		assert.deepEqual([tips.at(-1)?.seq, written], [2, [["accounts.dropSessions", "health.probe"]]]);
+		assert.deepEqual([writer.tip.seq, written], [2, [["accounts.dropSessions", "health.probe"]]]);
 	});
 	await writer.close();
 });
@@ -177,7 +175,6 @@ test("a file that is no database does not start, saying so", async (t) => {
 	const input = { file, now: MADE_AT } as const;
 	const told = () => assert.fail("a storage that never ran tells nothing");
 	const writer = Writer.launch({ onWritten: told, onFailure: told, onAltered: told });
-	writer.onCommit = told;
 	await assert.rejects(
 		writer.open(input),
 		(error) =>
@@ -190,7 +187,6 @@ test("a file that is no database does not start, saying so", async (t) => {
 test("a thread that was given nothing to open ends when it is told to", async () => {
 	const told = () => assert.fail("a storage that never ran tells nothing");
 	const writer = Writer.launch({ onWritten: told, onFailure: told, onAltered: told });
-	writer.onCommit = told;
 	await writer.close();
 	await writer.close();
 });

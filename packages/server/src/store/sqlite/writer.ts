@@ -48,13 +48,12 @@ export class Writer implements WriteQueue {
 	/** The error that ended the thread. */
 	readonly #broken: Promise<unknown>;
 	readonly #listener: WriterListener;
-	/** Runs after each batch, before the operations' callers get their results. */
-	onCommit: () => void = () => undefined;
 	#tip: BatchReport["tip"] = { seq: 0, hash: GENESIS };
 	#waiting: Waiting[] = [];
 	#inFlight: Waiting[] = [];
 	#scheduled: NodeJS.Immediate | undefined;
 	#failure: FatalError | undefined;
+	#commits = 0;
 	#isFull = false;
 	#closing: Promise<void> | undefined;
 	/** Callers that wait until the thread has its keys, in order. */
@@ -108,6 +107,11 @@ export class Writer implements WriteQueue {
 	/** The end of the audit chain. */
 	get tip(): { seq: number; hash: Buffer } {
 		return withBuffers(this.#tip) as { seq: number; hash: Buffer };
+	}
+
+	/** Counts the batches whose operations' callers have their results, or are about to get them. */
+	get commits(): number {
+		return this.#commits;
 	}
 
 	/** Tells whether the last batch found the disk full. */
@@ -189,7 +193,7 @@ export class Writer implements WriteQueue {
 
 	#settle(answered: Waiting[], { outcomes, tip }: BatchReport): void {
 		this.#tip = tip;
-		this.onCommit();
+		this.#commits++;
 		this.#isFull = outcomes?.some((outcome) => "full" in outcome) ?? false;
 		if (outcomes === undefined) {
 			for (const waiting of answered) waiting.resolve(undefined);
