@@ -53,3 +53,18 @@ test("each key has MACs, terms and tips of its own, found by the key's name", ()
 	assert.notEqual(macs.sign("x", active).term, macs.sign("x", former).term);
 	assert.equal(macs.signed(macs.make("x"), "y"), undefined);
 });
+
+test("every use throws until keys come, and later keys replace earlier ones", () => {
+	const macs = createRowMacs(undefined, randomBytes);
+	const alone = createRowMacs([key(1)], randomBytes);
+	const [mac, box] = [alone.make("x"), alone.seal("tip")];
+	for (const use of [
+		...[() => macs.active, () => macs.names, () => macs.make("x"), () => macs.usual("x"), () => macs.sign("x")],
+		...[() => macs.signed(null, "x"), () => macs.fits(null, "x"), () => macs.seal("x"), () => macs.open(Buffer.of())],
+	])
+		assert.throws(use, /no keys/);
+	macs.use([key(1)]);
+	assert.deepEqual([macs.active, macs.fits(mac, "x"), macs.open(box)?.text], ["01".repeat(8), true, "tip"]);
+	macs.use([key(2)]);
+	assert.deepEqual([macs.active, macs.fits(mac, "x"), macs.open(box)], ["02".repeat(8), false, undefined]);
+});

@@ -12,12 +12,14 @@ export interface RowKey {
 	bytes: Uint8Array;
 }
 
-/** Authenticates rows, and the tip that counts them. Keys are named by their id in hexadecimal. Design: §13 */
+/** Authenticates rows, and the tip that counts them. Keys are named by their id in hexadecimal. Until there are keys, every use throws. Design: §13 */
 export interface RowMacs {
 	/** The key for new MACs; empty without keys. */
 	readonly active: string;
 	/** All keys, in one text. */
 	readonly names: string;
+	/** Replaces the keys. @param keys the active one first */
+	use(keys: readonly RowKey[]): void;
 	/** Makes the MAC of a row's text under a key: the key's id and 32 bytes. */
 	make(text: string, key?: string): Buffer;
 	/** Returns the MAC that a row has under the active key; null without keys. */
@@ -57,26 +59,35 @@ const TIP = { label: "tip.sealed", realm_id: "", environment: "", name: "", row_
 
 /**
  * Makes the functions from the keyring's keys. MACs and tips name their key; terms have no place for a name, so each key has sums of its own.
- * @param keys the active one first; without any, no row fits and no tip opens
+ * @param keys the active one first; without any, no row fits and no tip opens; undefined when they come later
  */
-export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes): RowMacs {
-	const all = keys.map(derive);
-	const active = all[0]?.name ?? "";
-	const named = (name: string) => all.find((key) => key.name === name) ?? missing();
-	/** Finds the key that the first bytes name. */
-	const byId = (bytes: Buffer) => all.find(({ id }) => id.compare(bytes, 0, KEY_ID_BYTES) === 0);
+export function createRowMacs(keys: readonly RowKey[] | undefined, randomBytes: RandomBytes): RowMacs {
+	let derived = keys?.map(derive);
+	const all = () => derived ?? tooEarly();
+	const active = () => all()[0]?.name ?? "";
+	const named = (name: string) => all().find((key) => key.name === name) ?? missing();
 	const keyOf = (mac: unknown, text: string, use: "mac" | "known") => {
+		const keys = all();
 		if (!Buffer.isBuffer(mac) || mac.length !== KEY_ID_BYTES + MAC_BYTES) return undefined;
-		const key = byId(mac);
+		const key = byId(keys, mac);
 		// Nobody who could measure it chooses the MAC and asks often: an ordinary comparison is enough.
 		return key?.[use](text).equals(mac) ? key : undefined;
 	};
 	return {
-		active,
-		names: all.map(({ name }) => name).join(" "),
-		make: (text, name = active) => named(name).mac(text),
-		usual: (text) => all[0]?.known(text) ?? null,
-		sign(text, name = active) {
+		get active() {
+			return active();
+		},
+		get names() {
+			return all()
+				.map(({ name }) => name)
+				.join(" ");
+		},
+		use(keys) {
+			derived = keys.map(derive);
+		},
+		make: (text, name = active()) => named(name).mac(text),
+		usual: (text) => all()[0]?.known(text) ?? null,
+		sign(text, name = active()) {
 			const key = named(name);
 			return { mac: key.mac(text), term: key.term(text) };
 		},
@@ -85,10 +96,11 @@ export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes)
 			return key && { key: key.name, term: key.term(text) };
 		},
 		fits: (mac, text) => keyOf(mac, text, "known") !== undefined,
-		seal: (text, name = active) => sealRecord(named(name).tip, TIP, Buffer.from(text), randomBytes),
+		seal: (text, name = active()) => sealRecord(named(name).tip, TIP, Buffer.from(text), randomBytes),
 		open(box) {
+			const keys = all();
 			const id = keyIdOf(box);
-			const key = id && byId(id);
+			const key = id && byId(keys, id);
 			if (key === undefined) return undefined;
 			const text = openRecord(key.tip, TIP, box)?.toString();
 			return text === undefined ? undefined : { text, key: key.name };
@@ -96,8 +108,17 @@ export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes)
 	};
 }
 
+/** Finds the key that the first bytes name. */
+function byId(keys: readonly Derived[], bytes: Buffer): Derived | undefined {
+	return keys.find(({ id }) => id.compare(bytes, 0, KEY_ID_BYTES) === 0);
+}
+
 function missing(): never {
 	throw new Error("the keyring has no key for rows");
+}
+
+function tooEarly(): never {
+	throw new Error("the store has no keys for its rows yet");
 }
 
 function derive(key: RowKey): Derived {

@@ -47,7 +47,7 @@ export interface RowLedger {
 }
 
 /** Makes the ledger. A new key for rows takes over with its own row in the keyring. */
-export function createRowLedger(macs: () => RowMacs, start: RowState, onChange: OnChange): RowLedger {
+export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChange): RowLedger {
 	let state = start;
 	const tell = telling(onChange);
 	const date = dating();
@@ -55,7 +55,7 @@ export function createRowLedger(macs: () => RowMacs, start: RowState, onChange: 
 		state = { ...state, sums: addTerm(state.sums, key, ROW_KINDS[table].sum, term) };
 	};
 	const sign = (table: RowTable, text: string) => {
-		const { mac, term } = macs().sign(text, state.active);
+		const { mac, term } = macs.sign(text, state.active);
 		count(table, state.active, term);
 		return mac;
 	};
@@ -69,7 +69,7 @@ export function createRowLedger(macs: () => RowMacs, start: RowState, onChange: 
 		return mac;
 	};
 	const uncount = (table: RowTable, mac: RowValue, text: string) => {
-		const found = macs().signed(mac, text);
+		const found = macs.signed(mac, text);
 		if (found !== undefined) count(table, found.key, -found.term);
 		return found !== undefined;
 	};

@@ -51,9 +51,9 @@ export async function openGuarded(t: TestContext) {
 	};
 	const writer = open();
 	const chain = openChain(writer);
-	const keeper = keepTip(writer, chain, () => MACS);
+	const keeper = keepTip(writer, chain, MACS);
 	const [reader, attacker] = [open(), open()];
-	guardReads(reader, () => MACS);
+	guardReads(reader, MACS);
 	/** Writes in one transaction, as a batch does. */
 	const write = (sql: string) => transact(writer, keeper, () => writer.exec(sql));
 	write(TABLES.flatMap((table) => [1, 2].map((number) => insertOf(writer, table, number))).join(";"));

@@ -65,18 +65,13 @@ export async function openTestStore(cleanup: Cleanup, used?: string, isGuarded =
 
 /** Makes a connection of its own believe every row: for tests of statements alone. */
 export function believeAll(db: Parameters<typeof guardReads>[0]): void {
-	guardReads(db, () => ({ fits: () => true, usual: () => null, names: "" }));
+	guardReads(db, { fits: () => true, usual: () => null, names: "" });
 }
 
 /** Makes a connection of a test write rows that the test's stores believe. */
 export function writeAsStore(db: Parameters<typeof guardWrites>[0]): void {
 	const macs = createRowMacs([ROW_KEY], randomBytes);
-	guardWrites(
-		db,
-		() => macs,
-		noRows(ROW_KEY.id.toString("hex")),
-		() => {},
-	);
+	guardWrites(db, macs, noRows(ROW_KEY.id.toString("hex")), () => {});
 }
 
 /** Empties tables behind the back of the open store, the only writer: answers from then on come from its cache. */

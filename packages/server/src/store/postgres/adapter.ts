@@ -1,9 +1,9 @@
 import type { AuditEvent } from "../../audit/model.ts";
-import type { RowKey } from "../../crypto/row-macs.ts";
+import type { RowKey, RowMacs } from "../../crypto/row-macs.ts";
 import { untilNothing } from "../in-parts.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
 import type { Session } from "./connection.ts";
-import type { Change, Late, Macs, Snapshot } from "./database.ts";
+import type { Change, Late, Snapshot } from "./database.ts";
 import type { Lane, LaneName } from "./lanes.ts";
 import type { FindAlterations } from "./migrate.ts";
 import { takingOddText } from "./odd-text.ts";
@@ -50,7 +50,7 @@ interface Ways {
 	lanes: Record<LaneName, Lane>;
 	writer: Writer;
 	change: Change;
-	macs: Macs;
+	macs: RowMacs;
 	/** Returns the keys of rows, the active one first; none before the store got them. */
 	keys(): readonly RowKey[];
 	/** Names what another program altered, in the state that the transaction reads. */

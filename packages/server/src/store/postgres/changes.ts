@@ -1,9 +1,10 @@
 import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
+import type { RowMacs } from "../../crypto/row-macs.ts";
 import { storeAway, storeUnknown } from "../answers.ts";
 import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sealTip } from "../row-ledger.ts";
 import { CommitUnknown, type Sql } from "./connection.ts";
-import type { Change, Macs } from "./database.ts";
+import type { Change } from "./database.ts";
 import { FACTS, factsOf } from "./event-facts.ts";
 import type { Link } from "./link.ts";
 import { CHANGES_LOCK } from "./locks.ts";
@@ -11,7 +12,7 @@ import { createRowChanges, createRows } from "./rows.ts";
 
 /** Whether rows get MACs: only over a database that nobody has altered, under keys. */
 export interface Trust {
-	macs: Macs;
+	macs: RowMacs;
 	/** False before the keys came, and after an alteration was noticed. */
 	isSound(): boolean;
 	/** Notes what another program altered. */
@@ -105,8 +106,8 @@ async function begin(sql: Sql, trust: Trust): Promise<Running> {
 
 /** Reads the state of the rows from the newest tip; undefined when the log does not end as the tip says. */
 function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefined): RowState | undefined {
-	if (sealed === undefined && seq === 0) return noRows(trust.macs().active);
-	const tip = sealed && openTipBox(sealed, trust.macs());
+	if (sealed === undefined && seq === 0) return noRows(trust.macs.active);
+	const tip = sealed && openTipBox(sealed, trust.macs);
 	if (tip?.seq === seq && tip.hash.equals(hash)) return tip.rows;
 	trust.lose([tip === undefined ? "the tip" : "the end of the audit log"]);
 	return undefined;
@@ -133,7 +134,7 @@ async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): 
 	}
 	const written = { end: chain.tip(), hasEvents: events.length > 0 };
 	if (ledger === undefined || !trust.isSound()) return { ...written, sealed: undefined };
-	const sealed = sealTip({ ...chain.tip(), rows: ledger.state() }, trust.macs());
+	const sealed = sealTip({ ...chain.tip(), rows: ledger.state() }, trust.macs);
 	await sql.run("INSERT INTO tip (sealed) VALUES ($1)", [sealed]);
 	return { ...written, sealed };
 }

@@ -1,5 +1,4 @@
 import type { Append } from "../../audit/chain.ts";
-import type { RowMacs } from "../../crypto/row-macs.ts";
 import type { RowLedger } from "../row-ledger.ts";
 import type { Sql } from "./connection.ts";
 import type { RowChanges, Rows } from "./rows.ts";
@@ -16,9 +15,6 @@ export interface Change extends RowChanges {
 	/** The rows' MACs; undefined where no row gets one. */
 	ledger(): RowLedger | undefined;
 }
-
-/** Gives the keys of rows. @throws Error while there are none */
-export type Macs = () => RowMacs;
 
 /** Operations as PostgreSQL runs them. */
 export type Late<Verbs> = {

@@ -65,13 +65,13 @@ export interface RowChanges extends Rows {
 type StoredRow = Record<string, unknown> & { mac: Buffer | null };
 
 /** Reads rows under the keys of the moment. */
-export function createRows(sql: Sql, macs: () => Pick<RowMacs, "fits">): Rows {
+export function createRows(sql: Sql, macs: Pick<RowMacs, "fits">): Rows {
 	const read = (table: RowTable, columns: string, condition: string, values?: readonly unknown[]) =>
 		sql.rows<StoredRow>(`SELECT ${columns}, mac FROM ${table} WHERE ${condition}`, values);
 	const fitting = (table: RowTable, found: readonly StoredRow[]) => {
 		const rows = [];
 		for (const { mac, ...row } of found) {
-			if (macs().fits(mac, textOf(table, row))) rows.push(row);
+			if (macs.fits(mac, textOf(table, row))) rows.push(row);
 			else if (kindOf(table).altered === "refused") throw rowAltered();
 		}
 		return rows as never;
@@ -83,7 +83,7 @@ export function createRows(sql: Sql, macs: () => Pick<RowMacs, "fits">): Rows {
 		judged: async (table, condition, values) =>
 			(await read(table, allOf(table), condition, values)).map(({ mac, ...row }) => ({
 				...row,
-				altered: !macs().fits(mac, textOf(table, row)),
+				altered: !macs.fits(mac, textOf(table, row)),
 			})) as never,
 		stored: async (table, condition, values) =>
 			(await read(table, allOf(table), condition, values)).map(({ mac: _, ...row }) => row) as never,

@@ -1,4 +1,4 @@
-import { createRowMacs, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
+import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
 import type { Store, StoreState } from "../store.ts";
@@ -32,7 +32,8 @@ interface Guard extends Trust {
 	keys(): readonly RowKey[];
 	/** Resolves when a change finds an alteration. */
 	noticed: Promise<void>;
-	use(row_keys: RowKey[]): { macs: RowMacs; isFirst: boolean };
+	/** Takes the keys of rows. @returns whether they are the first ones */
+	use(row_keys: RowKey[]): boolean;
 	/** Lets rows get MACs from now on. */
 	begin(): void;
 }
@@ -120,36 +121,35 @@ function probe(write: Store["health"]["probe"], writer: Writer, links: Links): S
 function looking(lane: Lane, guard: Guard, findAlterations: FindAlterations): Pick<Store, "guard" | "misfits"> {
 	return {
 		async guard(row_keys) {
-			const { macs, isFirst } = guard.use(row_keys);
-			if (!isFirst) return;
+			if (!guard.use(row_keys)) return;
 			const found = await lane.ask(async (sql) => [
 				...(await findAlterations(sql)),
-				...((await isNew(sql)) ? [] : (await findMisfits(sql, macs, ["access"])).access),
+				...((await isNew(sql)) ? [] : (await findMisfits(sql, guard.macs, ["access"])).access),
 			]);
 			if (found.length > 0) guard.lose(found);
 			else guard.begin();
 		},
-		misfits: () => lane.ask((sql) => findMisfits(sql, guard.macs(), ["access", "content"])),
+		misfits: () => lane.ask((sql) => findMisfits(sql, guard.macs, ["access", "content"])),
 	};
 }
 
 function createGuard(): Guard {
 	const { promise: noticed, resolve } = Promise.withResolvers<void>();
 	const found: string[] = [];
-	let keys: readonly RowKey[] = [];
-	let macs: RowMacs | undefined;
+	const macs = createRowMacs(undefined, system.randomBytes);
+	let keys: readonly RowKey[] | undefined;
 	let isSound = false;
 	return {
 		found,
 		noticed,
-		keys: () => keys,
-		macs: () => macs ?? noKeys(),
+		keys: () => keys ?? [],
+		macs,
 		isSound: () => isSound,
 		use(row_keys) {
-			const isFirst = macs === undefined;
+			const isFirst = keys === undefined;
 			keys = row_keys;
-			macs = createRowMacs(row_keys, system.randomBytes);
-			return { macs, isFirst };
+			macs.use(row_keys);
+			return isFirst;
 		},
 		begin() {
 			isSound = true;
@@ -160,8 +160,4 @@ function createGuard(): Guard {
 			resolve();
 		},
 	};
-}
-
-function noKeys(): never {
-	throw new Error("the store has no keys for its rows yet");
 }

@@ -86,7 +86,7 @@ export function adoptRows(file: string, keysOf: (shared: KeyRow[]) => AdoptionKe
 		db.exec("DELETE FROM tip");
 		const macs = createRowMacs(keys, system.randomBytes);
 		const chain = openChain(db);
-		const keeper = keepTip(db, chain, () => macs);
+		const keeper = keepTip(db, chain, macs);
 		if (!hasNextNumber(db)) restoreNextNumber(db);
 		countLeases(db);
 		blessAll(db);

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import type { EventQuery } from "../../audit/event-query.ts";
 import { keySetOf } from "../../audit/key-parts.ts";
+import { createRowMacs } from "../../crypto/row-macs.ts";
 import { anEvent, MADE_AT } from "../../testing/rows.ts";
 import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { migrate } from "./migrate.ts";
-import { guardReads, noKeys } from "./row-guard.ts";
+import { guardReads } from "./row-guard.ts";
 import { limitTime } from "./time-limit.ts";
 import { openChain } from "./tip.ts";
 import { keySetWrites } from "./writes/key-sets.ts";
@@ -15,7 +17,7 @@ import { keySetWrites } from "./writes/key-sets.ts";
 const ran: string[] = [];
 const db = new Database(":memory:", { verbose: (sql) => void ran.push(String(sql)) });
 migrate(db, MADE_AT);
-guardReads(db, noKeys);
+guardReads(db, createRowMacs(undefined, randomBytes));
 limitTime(db);
 
 const QUERY = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };

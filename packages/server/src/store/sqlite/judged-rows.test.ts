@@ -33,7 +33,7 @@ const judge = () => {
 	judged++;
 	return null;
 };
-guardReads(db, () => ({ fits: () => true, usual: judge, names: "" }));
+guardReads(db, { fits: () => true, usual: judge, names: "" });
 db.pragma("foreign_keys = OFF");
 
 /** Fills a table with rows, each column by an expression over their number `i`. */
@@ -135,7 +135,7 @@ test("an altered role hides no realm behind it in a list, and no page is shorter
 	const forged = new Set(["0101", "0103", "0105"]);
 	const guarded = new Database(db.name, { readonly: true });
 	const isForged = (text: string) => [...forged].some((id) => text.includes(`"${id}"`) && text.includes('"binding"'));
-	guardReads(guarded, () => ({ fits: (_, text) => !isForged(text), usual: () => null, names: "" }));
+	guardReads(guarded, { fits: (_, text) => !isForged(text), usual: () => null, names: "" });
 	const seen = realmReads(drizzle({ client: guarded })).list("u", undefined, "0099", 5);
 	guarded.close();
 	assert.deepEqual(

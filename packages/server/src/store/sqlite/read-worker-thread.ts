@@ -45,8 +45,8 @@ export type Questions = typeof questions;
 const { file, limit_ms, ...given } = workerData as ReadInput;
 let { row_keys } = given;
 const db = openReader(file, "long");
-let macs = createRowMacs(row_keys, system.randomBytes);
-guardReads(db, () => macs);
+const macs = createRowMacs(row_keys, system.randomBytes);
+guardReads(db, macs);
 const beginTime = limitTime(db);
 const questions = {
 	audit: { ...auditLog(db, () => row_keys), ...auditDays(db) },
@@ -60,7 +60,7 @@ const questions = {
 	row_keys: {
 		use(keys: RowKey[]): void {
 			row_keys = keys;
-			macs = createRowMacs(row_keys, system.randomBytes);
+			macs.use(keys);
 		},
 	},
 } satisfies Implementations<"scan"> & { snapshots: unknown; row_keys: unknown; secrets: { list: unknown } };

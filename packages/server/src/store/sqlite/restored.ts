@@ -45,7 +45,7 @@ export function markRestored(file: string, restore: Restore, keys: readonly RowK
 		);
 		const has = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?");
 		const macs = createRowMacs(keys, system.randomBytes);
-		const keeper = keys.length === 0 ? undefined : continueTip(db, openChain(db), () => macs);
+		const keeper = keys.length === 0 ? undefined : continueTip(db, openChain(db), macs);
 		db.transaction(() => {
 			set.run("restore_epoch", String(restore.epoch));
 			set.run("restore_to_tell", JSON.stringify(restore));

@@ -27,35 +27,29 @@ export const KEYS = "row_keys()";
  * Makes a connection's own triggers give every row that it writes its MAC, and keep the sums. They are TEMP: the file has none of them, and no trigger of
  * the file can call their function.
  */
-export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, onChange: OnChange): GuardedLedger {
+export function guardWrites(db: Database, macs: RowMacs, start: RowState, onChange: OnChange): GuardedLedger {
 	const ledger = createRowLedger(macs, start, onChange);
-	let isStopped = false;
-	define(db, "row_entered", (table, text) => (isStopped ? null : ledger.enter(table as RowTable, text as string)));
-	define(db, "row_left", (table, mac, text) => {
-		if (!isStopped) ledger.leave(table as RowTable, mac, text as string);
-		return null;
-	});
-	define(db, "row_changed", (table, mac, before, text) =>
-		isStopped ? null : ledger.change(table as RowTable, mac, before as string, text as string),
-	);
-	// Its caller, not a trigger, uses it: what is there already stays when no row gets a MAC.
-	define(db, "row_renewed", (table, mac, text) =>
-		isStopped ? mac : ledger.renew(table as RowTable, mac, text as string),
-	);
-	db.function("row_key_counts", { directOnly: true }, (key) => (ledger.isCounted(key as string) ? 1 : 0));
+	define(db, "row_entered", ledger.enter);
+	define(db, "row_left", ledger.leave);
+	define(db, "row_changed", ledger.change);
+	// Its caller, not a trigger, uses it.
+	define(db, "row_renewed", ledger.renew);
+	define(db, "row_key_counts", (key: string) => (ledger.isCounted(key) ? 1 : 0));
 	for (const table of TABLES) db.exec(triggersOf(table));
 	return {
 		state: ledger.state,
 		rewind: ledger.rewind,
 		stop() {
-			isStopped = true;
+			for (const name of ["row_entered", "row_left", "row_changed"]) define(db, name, () => null);
+			// What is there already stays.
+			define(db, "row_renewed", (_: RowTable, mac: RowValue) => mac);
 		},
 	};
 }
 
-/** Makes a function of SQL that no trigger or view of the file can call. */
-function define(db: Database, name: string, run: (...values: RowValue[]) => unknown): void {
-	db.function(name, { directOnly: true }, run as (...values: unknown[]) => unknown);
+/** Makes a function of SQL that no trigger or view of the file can call, or replaces it. */
+function define(db: Database, name: string, run: (...values: never[]) => unknown): void {
+	db.function(name, { directOnly: true, varargs: true }, run as (...values: unknown[]) => unknown);
 }
 
 function triggersOf(table: RowTable): string {
@@ -76,12 +70,12 @@ END;`;
 }
 
 /** Makes a connection's views of the rows that reads may believe: each leaves out, or refuses, rows whose MAC is wrong. */
-export function guardReads(db: Database, macs: () => Pick<RowMacs, "fits" | "usual" | "names">): void {
-	define(db, "row_keys", () => macs().names);
-	define(db, "row_mac", (text) => macs().usual(text as string));
-	define(db, "row_fits", (table, mac, text) => {
-		if (macs().fits(mac, text as string)) return 1;
-		if (kindOf(table as RowTable).altered === "refused") throw rowAltered();
+export function guardReads(db: Database, macs: Pick<RowMacs, "fits" | "usual" | "names">): void {
+	define(db, "row_keys", () => macs.names);
+	define(db, "row_mac", macs.usual);
+	define(db, "row_fits", (table: RowTable, mac: RowValue, text: string) => {
+		if (macs.fits(mac, text)) return 1;
+		if (kindOf(table).altered === "refused") throw rowAltered();
 		return 0;
 	});
 	// A view is this connection's own, but query_only forbids even that.
@@ -89,11 +83,6 @@ export function guardReads(db: Database, macs: () => Pick<RowMacs, "fits" | "usu
 	db.pragma("query_only = OFF");
 	for (const table of TABLES) if (kindOf(table).altered !== "unread") db.exec(viewOf(table));
 	db.pragma(`query_only = ${isQueryOnly}`);
-}
-
-/** Answers for rows while their keys are not there. */
-export function noKeys(): never {
-	throw new Error("the store has no keys for its rows yet");
 }
 
 /**

@@ -88,7 +88,7 @@ test("whether an environment has few secrets is known without judging one", asyn
 		judged++;
 		return true;
 	};
-	guardReads(db, () => ({ fits: judge, usual: () => Buffer.alloc(0), names: "" }));
+	guardReads(db, { fits: judge, usual: () => Buffer.alloc(0), names: "" });
 	const { few } = currentVersions(db);
 	assert.equal(few(id, "dev", "2026", DEV - 1), undefined);
 	assert.equal(judged, 0);

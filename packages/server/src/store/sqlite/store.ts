@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createRowMacs, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
+import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
 import { createAnswerCache } from "../cache.ts";
@@ -12,7 +12,7 @@ import { openReader } from "./open.ts";
 import { createReadTransaction } from "./read-transaction.ts";
 import { ReadWorker } from "./read-worker.ts";
 import { adoptRestored } from "./restored.ts";
-import { guardReads, noKeys } from "./row-guard.ts";
+import { guardReads } from "./row-guard.ts";
 import { refuseAlteredSchema } from "./schema-alterations.ts";
 import { takeSnapshot } from "./snapshots.ts";
 import { Writer } from "./writer.ts";
@@ -106,15 +106,17 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
  * read a whole table, one for what reads everything. None of them keeps those of another waiting.
  */
 function guardedReads(file: string, connection: Parameters<typeof guardReads>[0], writer: Writer) {
-	let guarded: { row_keys: RowKey[]; macs: RowMacs } | undefined;
-	const keys = () => guarded?.row_keys ?? [];
-	guardReads(connection, () => guarded?.macs ?? noKeys());
+	const macs = createRowMacs(undefined, system.randomBytes);
+	let given: RowKey[] | undefined;
+	const keys = () => given ?? [];
+	guardReads(connection, macs);
 	const reader = () => new ReadWorker(file, keys);
 	const readers = { worker: reader(), questions: reader(), comparer: reader() };
 	/** Gives everybody the keys. What a thread was asked before is answered first, by the keys of then. */
 	const guard = async (row_keys: RowKey[]) => {
-		const isFirst = guarded === undefined;
-		guarded = { row_keys, macs: createRowMacs(row_keys, system.randomBytes) };
+		const isFirst = given === undefined;
+		given = row_keys;
+		macs.use(row_keys);
 		const found = writer.guard(row_keys);
 		const threads = isFirst ? [] : Object.values(readers);
 		await Promise.all(threads.map((reader) => reader.question("row_keys", "use")(row_keys)));

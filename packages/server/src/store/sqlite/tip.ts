@@ -99,8 +99,8 @@ export function keepLog(chain: Chain): TipKeeper {
 export function keepTip(
 	db: Database,
 	chain: Chain,
-	macs: () => RowMacs,
-	start: RowState = noRows(macs().active),
+	macs: RowMacs,
+	start: RowState = noRows(macs.active),
 	onAltered: (altered: string[]) => void = () => undefined,
 ): TipKeeper {
 	const ledger = guardWrites(db, macs, start, chain.note);
@@ -131,7 +131,7 @@ export function keepTip(
 		seal() {
 			if (!isOurs) return;
 			const rows = ledger.state();
-			write.run(sealTip({ ...chain.tip(), rows }, macs()));
+			write.run(sealTip({ ...chain.tip(), rows }, macs));
 		},
 	};
 }
@@ -143,17 +143,17 @@ export function keepTip(
 export function openTip(
 	db: Database,
 	chain: Chain,
-	macs: () => RowMacs,
+	macs: RowMacs,
 	onAltered: (altered: string[]) => void,
 ): { keeper: TipKeeper; altered: string[] } {
 	if (isNew(db)) return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
-	const rows = readTip(db, macs())?.rows;
+	const rows = readTip(db, macs)?.rows;
 	// A tip from before tips kept the newest id: both sums show once what its age would.
-	const { access, content } = findMisfits(db, macs(), rows?.newest === undefined ? BOTH : ["access"]);
+	const { access, content } = findMisfits(db, macs, rows?.newest === undefined ? BOTH : ["access"]);
 	if (access.length + content.length > 0) return { keeper: keepLog(chain), altered: [...access, ...content] };
 	// The key that is active sealed it: both change in one transaction.
-	if (rows?.active !== macs().active) return { keeper: keepLog(chain), altered: ["the tip"] };
-	const start = rows.newest === undefined ? { ...rows, ...currentRows(db, macs()) } : rows;
+	if (rows?.active !== macs.active) return { keeper: keepLog(chain), altered: ["the tip"] };
+	const start = rows.newest === undefined ? { ...rows, ...currentRows(db, macs) } : rows;
 	return { keeper: keepTip(db, chain, macs, start, onAltered), altered: [] };
 }
 
@@ -163,8 +163,8 @@ function currentRows(db: Database, macs: RowMacs): Pick<RowState, "sums" | "newe
 }
 
 /** Goes on from the tip of a database that was found sound. */
-export function continueTip(db: Database, chain: Chain, macs: () => RowMacs): TipKeeper {
-	return keepTip(db, chain, macs, readTip(db, macs())?.rows);
+export function continueTip(db: Database, chain: Chain, macs: RowMacs): TipKeeper {
+	return keepTip(db, chain, macs, readTip(db, macs)?.rows);
 }
 
 /** Tells whether nothing was ever stored: no key, no event, no tip. */

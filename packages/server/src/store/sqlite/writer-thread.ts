@@ -1,12 +1,12 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
-import { createRowMacs, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
+import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
 import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { openWriter } from "./open.ts";
-import { guardReads, noKeys } from "./row-guard.ts";
+import { guardReads } from "./row-guard.ts";
 import { keepLog, openChain, openTip } from "./tip.ts";
 import { createWalCheckpointer } from "./wal-checkpointer.ts";
 import { allWrites } from "./writes/all.ts";
@@ -90,16 +90,16 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 	const db = openWriter(file);
 	migrate(db, now);
 	const chain = openChain(db);
-	let macs: RowMacs | undefined;
-	const macsNow = () => macs ?? noKeys();
-	guardReads(db, macsNow);
+	const macs = createRowMacs(undefined, system.randomBytes);
+	guardReads(db, macs);
 	const writes = allWrites(db, chain.append);
+	let isGuarded = false;
 	let run = createBatches(db, chain, writes, keepLog(chain));
 	const guard = ({ row_keys }: WriterKeys) => {
-		const isFirst = macs === undefined;
-		macs = createRowMacs(row_keys, system.randomBytes);
-		if (!isFirst) return send({ kind: "guarded", altered: [] });
-		const { keeper, altered } = openTip(db, chain, macsNow, (found) => send({ kind: "altered", altered: found }));
+		macs.use(row_keys);
+		if (isGuarded) return send({ kind: "guarded", altered: [] });
+		isGuarded = true;
+		const { keeper, altered } = openTip(db, chain, macs, (found) => send({ kind: "altered", altered: found }));
 		run = createBatches(db, chain, writes, keeper);
 		send({ kind: "guarded", altered });
 	};
