@@ -38,7 +38,7 @@ for (const [type, [method, params, expected]] of Object.entries(ASKED)) {
 			[true, type === "containerorch", undefined],
 		);
 		const settings = { key: "a", environment: type === "containerorch" ? UNREACHABLE : {}, reads: [], secrets: [] };
-		const answer = await host.call(type, settings, method, { ...params });
+		const answer = await host.pool(type, settings).call(method, { ...params });
 		assert.match(JSON.stringify(answer), expected);
 	});
 }

@@ -76,8 +76,10 @@ const components: Partial<Components> = {
 		const host = createEngineHost(needs);
 		return {
 			...host,
-			call: (type, settings, method, params) =>
-				between(`engine.${method}`, () => host.call(type, settings, method, params)),
+			pool(type, settings) {
+				const pool = host.pool(type, settings);
+				return { call: (method, params) => between(`engine.${method}`, () => pool.call(method, params)) };
+			},
 		};
 	},
 	kinds: Object.fromEntries(Object.entries(KINDS).map(([type, kind]) => [type, watchedKind(kind)])),

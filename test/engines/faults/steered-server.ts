@@ -28,17 +28,22 @@ function nextName(): string | undefined {
 function steer(host: EngineHost): EngineHost {
 	return {
 		...host,
-		async call(type, settings, method, params) {
-			const answer = await host.call(type, settings, method, params);
-			if (type !== "keyvalue" || method !== "generate" || !("data" in answer)) return answer;
-			const { username, kv_command, expires_at } = answer.data;
-			const name = nextName() ?? String(username);
+		pool(type, settings) {
+			const pool = host.pool(type, settings);
 			return {
-				data: {
-					...answer.data,
-					username: name,
-					kv_command: String(kv_command).replace(String(username), name),
-					expires_at: new Date(Date.parse(String(expires_at)) + orders().wall_ms).toISOString(),
+				async call(method, params) {
+					const answer = await pool.call(method, params);
+					if (type !== "keyvalue" || method !== "generate" || !("data" in answer)) return answer;
+					const { username, kv_command, expires_at } = answer.data;
+					const name = nextName() ?? String(username);
+					return {
+						data: {
+							...answer.data,
+							username: name,
+							kv_command: String(kv_command).replace(String(username), name),
+							expires_at: new Date(Date.parse(String(expires_at)) + orders().wall_ms).toISOString(),
+						},
+					};
 				},
 			};
 		},

@@ -26,10 +26,12 @@ function setUp(t: TestContext, fields: Fields, engine_environment: Record<string
 	const asked: Settings[] = [];
 	const seen = { closed: 0 };
 	const host = {
-		call: async (_: string, { environment, reads }: EngineSettings) => {
-			asked.push({ environment, reads });
-			return { data: {} };
-		},
+		pool: (_: string, { environment, reads }: EngineSettings) => ({
+			async call() {
+				asked.push({ environment, reads });
+				return { data: {} };
+			},
+		}),
 		close: async () => undefined,
 	};
 	const connector = { close: async () => void seen.closed++ } as unknown as Connector;

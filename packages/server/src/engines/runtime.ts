@@ -258,9 +258,11 @@ function createCalls(
 	const misplaced = catalog
 		.list()
 		.flatMap((other) => (other.kind.command === kind.command ? [] : (other.kind.command ?? [])));
+	let pool: ReturnType<EngineHost["pool"]> | undefined;
 	const call: Call = async (method, params, caller) => {
 		if (kind.descriptor !== undefined) throw new EngineUnavailable("it has no program", false);
-		const answer = await host.call(type, settings, method, own === undefined ? params : { ...params, ...own }, caller);
+		pool ??= host.pool(type, settings);
+		const answer = await pool.call(method, own === undefined ? params : { ...params, ...own }, caller);
 		return "data" in answer && misplaced.some((name) => Object.hasOwn(answer.data, name)) ? MISPLACED : answer;
 	};
 	return {

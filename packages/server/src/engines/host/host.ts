@@ -1,24 +1,19 @@
-import { type EngineResponse, type Fields, MAX_REQUEST_BYTES, type Method, writeRequest } from "@svc/protocol";
 import type { Limit } from "../../limits.ts";
 import type { Log } from "../../log.ts";
-import { releaseSlot } from "../../request-slot.ts";
 import { system as realSystem, type System } from "../../system.ts";
 import type { Catalog, CatalogEntry } from "./catalog.ts";
 import { faultOfVersion } from "./describe-check.ts";
-import type { Culprit } from "./failures.ts";
 import { type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
 import { Pool } from "./pool.ts";
 import { MAX_WAITING } from "./queue.ts";
 
-/** Runs the engines' processes and calls them. */
+/** Runs the engines' processes. */
 export interface EngineHost {
 	/**
-	 * Sends a request to an engine. `generate` is sent once; any other method is sent a second time, to a fresh process, when the first died or
-	 * was killed over it.
-	 * @param of the realm whose member asks, or that the core asks for; no failures keep the core from asking
+	 * Finds the processes of an engine with these settings; until they are retired, they are the same ones. They start when they are first needed.
 	 * @throws EngineUnavailable
 	 */
-	call(type: string, settings: EngineSettings, method: Method, params: Fields, of?: Culprit): Promise<EngineResponse>;
+	pool(type: string, settings: EngineSettings): Pick<Pool, "call">;
 	/** Retires the processes of a changed configuration: they get no more calls, and end after the current one. */
 	retire(key: string): void;
 	/** Reports the state of each engine. */
@@ -44,7 +39,7 @@ interface MadePool {
 	pool: Pool;
 }
 
-/** Makes a host. Processes start when they are first needed. Design: §8 */
+/** Makes a host. Design: §8 */
 export function createEngineHost(options: HostOptions): EngineHost {
 	const { catalog, log, core_version, system = realSystem } = options;
 	const timing = { ...TIMING, ...options.timing };
@@ -60,8 +55,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 		return reason ?? refusals.get(type) ?? versionFaults.get(type);
 	}
 
-	/** @throws EngineUnavailable */
-	function poolOf(type: string, settings: EngineSettings): Pool {
+	function pool(type: string, settings: EngineSettings): Pool {
 		const entry = catalog.byType.get(type);
 		const reason = entry === undefined ? "there is no such engine" : unavailable(entry);
 		if (isClosed) throw new EngineUnavailable("the server is stopping", false);
@@ -69,33 +63,20 @@ export function createEngineHost(options: HostOptions): EngineHost {
 		const name = `${type} ${settings.key}`;
 		const existing = pools.get(name);
 		if (existing !== undefined) return existing.pool;
-		const pool = new Pool({
+		const made = new Pool({
 			...{ entry, settings, cwd: catalog.cwd, core_version, log, system, timing, full: full.refuse },
 			onRefused(refusal) {
 				refusals.set(type, refusal);
 				log("error", "engine.refused", { engine: type, message: refusal });
-				for (const made of pools.values()) if (made.entry.type === type) void made.pool.retire(refusal);
+				for (const one of pools.values()) if (one.entry.type === type) void one.pool.retire(refusal);
 			},
 		});
-		pools.set(name, { entry, key: settings.key, pool });
-		return pool;
+		pools.set(name, { entry, key: settings.key, pool: made });
+		return made;
 	}
 
 	return {
-		async call(type, settings, method, params, of) {
-			releaseSlot();
-			const line = writeRequest({ method, params });
-			if (line.length - 1 > MAX_REQUEST_BYTES) {
-				throw new EngineUnavailable(`the request is longer than ${MAX_REQUEST_BYTES} bytes`, false);
-			}
-			try {
-				return await poolOf(type, settings).call(line, of);
-			} catch (error) {
-				const mayRepeat = method !== "generate" && error instanceof EngineUnavailable && error.sent;
-				if (!mayRepeat) throw error;
-				return poolOf(type, settings).call(line, of);
-			}
-		},
+		pool,
 		retire(key) {
 			for (const [name, made] of pools) {
 				if (made.key !== key) continue;
@@ -131,7 +112,7 @@ function limitOf(pools: ReadonlyMap<string, MadePool>, refused: () => number): L
 	return {
 		name: LIMIT,
 		max: MAX_WAITING,
-		used: () => Math.max(0, ...[...pools.values()].map(({ pool }) => pool.waiting)),
+		used: () => Math.max(0, ...[...pools.values()].map(({ pool }) => pool.state.waiting)),
 		refused,
 		hint: "an engine is slow to answer, or one realm asks it for much: svc_http_request_duration_seconds shows which route",
 	};
@@ -139,13 +120,13 @@ function limitOf(pools: ReadonlyMap<string, MadePool>, refused: () => number): L
 
 function stateOf(entry: CatalogEntry, unavailable: string | undefined, pools: readonly MadePool[]): EngineState {
 	// An unavailable entry, without pools, may have the type of another one.
-	const own = pools.filter((made) => made.entry === entry).map(({ pool }) => pool);
+	const own = pools.filter((made) => made.entry === entry).map(({ pool }) => pool.state);
 	const failures = own.flatMap(({ lastFailure }) => lastFailure ?? []).sort((a, b) => a.at_ms - b.at_ms);
 	return {
 		type: entry.type,
-		processes: own.reduce((sum, pool) => sum + pool.size, 0),
-		breaker: own.some((pool) => pool.isOpen) ? "open" : "closed",
-		refused_realms: new Set(own.flatMap((pool) => pool.refused)).size,
+		processes: own.reduce((sum, { processes }) => sum + processes, 0),
+		breaker: own.some(({ isOpen }) => isOpen) ? "open" : "closed",
+		refused_realms: new Set(own.flatMap(({ refused }) => refused)).size,
 		last_failure: failures.at(-1)?.reason,
 		unavailable,
 	};

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
-import { type EngineResponse, writeRequest } from "@svc/protocol";
+import { type EngineResponse, type Fields, MAX_REQUEST_BYTES, type Method, writeRequest } from "@svc/protocol";
 import type { Log } from "../../log.ts";
+import { releaseSlot } from "../../request-slot.ts";
 import type { System } from "../../system.ts";
 import type { CatalogEntry } from "./catalog.ts";
 import { faultOfDescribe } from "./describe-check.ts";
@@ -78,38 +79,37 @@ export class Pool {
 		this.#most = parts.entry.is_restricted && !parts.entry.network ? MAX_COMPUTING : MAX_PROCESSES;
 	}
 
-	/** Number of processes not gone yet. */
-	get size(): number {
-		return this.#processes.size;
-	}
-
-	/** Waiting calls of the realm that has most. */
-	get waiting(): number {
-		return this.#queue.fullest;
-	}
-
-	/** Last failure, with its time by the monotonic clock. */
-	get lastFailure(): { reason: string; at_ms: number } | undefined {
-		return this.#lastFailure;
-	}
-
-	/** True if every realm's calls are refused because processes failed too often. */
-	get isOpen(): boolean {
-		return this.#failures.isOpen();
-	}
-
-	/** Realms whose calls are refused now because they made processes fail too often. */
-	get refused(): Culprit[] {
-		return this.#failures.refused();
+	/** State of its processes and calls: `waiting` counts the calls of the realm that has most, `at_ms` is by the monotonic clock. */
+	get state() {
+		return {
+			processes: this.#processes.size,
+			waiting: this.#queue.fullest,
+			isOpen: this.#failures.isOpen(),
+			refused: this.#failures.refused(),
+			lastFailure: this.#lastFailure,
+		};
 	}
 
 	/**
-	 * Sends a request to one process, once. Secrets in an engine's error are masked.
-	 * @param line with its line feed
-	 * @param of the caller
+	 * Sends a request; any but `generate` a second time, to a fresh process, when the first died or was killed over it. Secrets in errors are masked.
+	 * @param of the realm whose member asks, or that the core asks for; no failures keep the core from asking
 	 * @throws EngineUnavailable
 	 */
-	async call(line: Buffer, of: Culprit = CORE): Promise<EngineResponse> {
+	async call(method: Method, params: Fields, of: Culprit = CORE): Promise<EngineResponse> {
+		releaseSlot();
+		const line = writeRequest({ method, params });
+		if (line.length - 1 > MAX_REQUEST_BYTES)
+			throw new EngineUnavailable(`the request is longer than ${MAX_REQUEST_BYTES} bytes`, false);
+		const response = await this.#send(line, of).catch((error: unknown) => {
+			const mayRepeat = method !== "generate" && error instanceof EngineUnavailable && error.sent;
+			if (mayRepeat) return this.#send(line, of);
+			throw error;
+		});
+		return "error" in response ? { error: this.#maskError(response.error) } : response;
+	}
+
+	/** Sends a request to one process, once. */
+	async #send(line: Buffer, of: Culprit): Promise<EngineResponse> {
 		const refusal = this.#closed ?? this.#failures.refusal(of);
 		if (refusal !== undefined) throw new EngineUnavailable(refusal, false);
 		if (!this.#queue.hasRoom(of)) throw this.#parts.full();
@@ -118,8 +118,7 @@ export class Pool {
 		const job: Job = { line, of, resolve, reject, timer };
 		this.#queue.add(job);
 		this.#advance();
-		const response = await promise;
-		return "error" in response ? { error: this.#maskError(response.error) } : response;
+		return promise;
 	}
 
 	/** Takes no more calls. A process ends after its current call. Resolves when all are gone. */
@@ -180,7 +179,8 @@ export class Pool {
 
 	/** Tells whether one more process may start. */
 	#hasRoom(): boolean {
-		return this.size < this.#most || (this.size === this.#most && this.#queue.jobs.some(({ of }) => isCore(of)));
+		const { size } = this.#processes;
+		return size < this.#most || (size === this.#most && this.#queue.jobs.some(({ of }) => isCore(of)));
 	}
 
 	#start(): void {
@@ -285,7 +285,7 @@ export class Pool {
 		if (status === 0 && answers > 0) this.#isOneShot ||= answers === 1;
 		else this.#noteFailure(of, reason);
 		// The next process would fail like one that never answered.
-		if (answers === 0 && this.size === 1) this.#refuseWaiting(reason);
+		if (answers === 0 && this.#processes.size === 1) this.#refuseWaiting(reason);
 	}
 
 	#noteFailure(of: Culprit, reason: string): void {

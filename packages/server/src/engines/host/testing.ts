@@ -3,11 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import type { EngineResponse } from "@svc/protocol";
 import { createTestLog, type TestLog } from "../../testing/log.ts";
 import { type Cleanup, makeFolder } from "../../testing/store.ts";
 import { type BuiltInEngine, type Catalog, loadCatalog } from "./catalog.ts";
 import { createEngineHost, type EngineHost, type EngineSettings, EngineUnavailable } from "./host.ts";
 import type { Timing } from "./model.ts";
+import type { Pool } from "./pool.ts";
 
 /** Folder with the engines of the tests. */
 export const FIXTURES = fileURLToPath(new URL("./fixtures/", import.meta.url));
@@ -47,9 +49,22 @@ export function settings(changes: Partial<EngineSettings> = {}): EngineSettings 
 	return { key: "a", environment: {}, reads: [], secrets: [], ...changes };
 }
 
+/** A host whose engines can be called by type. */
+interface CalledHost extends EngineHost {
+	call(type: string, settings: EngineSettings, ...call: Parameters<Pool["call"]>): Promise<EngineResponse>;
+}
+
+/** Lets a test call the engines of a host. @param realm the caller by default; else the core */
+export function callable(host: EngineHost, realm?: string): CalledHost {
+	return {
+		...host,
+		call: async (type, started, method, params, of = realm) => host.pool(type, started).call(method, params, of),
+	};
+}
+
 /** A host with its own catalogue. */
 export interface TestHost {
-	host: EngineHost;
+	host: CalledHost;
 	catalog: Catalog;
 	log: TestLog;
 	/** Private folder, removed after the test. */
@@ -72,9 +87,7 @@ export async function startHost(
 		await host.close();
 		catalog.close();
 	});
-	const call: EngineHost["call"] = (type, started, method, params, realm = "a realm") =>
-		host.call(type, started, method, params, realm);
-	return { host: { ...host, call }, catalog, log, folder };
+	return { host: callable(host, "a realm"), catalog, log, folder };
 }
 
 /** Returns the error of a call that must fail. */

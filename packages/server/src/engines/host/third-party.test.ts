@@ -20,7 +20,7 @@ import { createTestLog } from "../../testing/log.ts";
 import { makeFolder } from "../../testing/store.ts";
 import { loadCatalog } from "./catalog.ts";
 import { createEngineHost } from "./host.ts";
-import { descriptorOf, FIXTURES, failure, scripted, settings } from "./testing.ts";
+import { callable, descriptorOf, FIXTURES, failure, scripted, settings } from "./testing.ts";
 
 /** Installs `one-shot` in a folder of engines, for a server that has `echo`. */
 async function install(t: TestContext, changes: object = {}) {
@@ -44,7 +44,7 @@ async function install(t: TestContext, changes: object = {}) {
 			runtime_dir,
 			log,
 		});
-		const host = createEngineHost({ catalog, log, core_version: "0.1.0" });
+		const host = callable(createEngineHost({ catalog, log, core_version: "0.1.0" }));
 		t.after(() => host.close());
 		return { catalog, host, log: entries };
 	};
