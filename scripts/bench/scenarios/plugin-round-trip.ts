@@ -46,8 +46,9 @@ async function roundTrips(where: string): Promise<Finding[]> {
 	const catalog = loadCatalog({ built_in: BUILT_IN, kindOf: () => ({}), plugins_dir, runtime_dir, log });
 	const host = createEngineHost({ catalog, log, core_version: VERSION });
 	const settings = { key: "bench", environment: {}, reads: [], secrets: [] };
-	const ping: Call = () => host.call("totp", settings, "ping", {});
-	const generate: Call = () => host.call("keyvalue", settings, "generate", { role: "readonly", ttl: "1h" });
+	const [totp, keyvalue] = [host.pool("totp", settings), host.pool("keyvalue", settings)];
+	const ping: Call = () => totp.call("ping", {});
+	const generate: Call = () => keyvalue.call("generate", { role: "readonly", ttl: "1h" });
 	const findings: Finding[] = [
 		...judge(`ping of totp${where}`, await figures(ping)),
 		...judge(`generate of keyvalue${where}`, await figures(generate)),
