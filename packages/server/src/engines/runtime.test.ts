@@ -21,17 +21,21 @@ const ENGINE: BuiltInEngine = {
 
 type Settings = Pick<EngineSettings, "environment" | "reads">;
 
-/** Makes a runtime over one engine, the list of its processes' settings, and a count of closed connections. */
+/** Makes a runtime over one engine, the list of its processes' settings, and counts of closed connections and of pools that were asked for. */
 function setUp(t: TestContext, fields: Fields, engine_environment: Record<string, string> = {}) {
 	const asked: Settings[] = [];
-	const seen = { closed: 0 };
+	const seen = { closed: 0, pools: 0 };
 	const host = {
-		pool: (_: string, { environment, reads }: EngineSettings) => ({
-			async call() {
-				asked.push({ environment, reads });
-				return { data: {} };
-			},
-		}),
+		pool(_: string, { environment, reads }: EngineSettings) {
+			seen.pools++;
+			return {
+				async call() {
+					asked.push({ environment, reads });
+					return { data: {} };
+				},
+			};
+		},
+		retire: () => undefined,
 		close: async () => undefined,
 	};
 	const connector = { close: async () => void seen.closed++ } as unknown as Connector;
@@ -100,6 +104,17 @@ test("a process may read beside its kubeconfig, wherever that was named", async 
 		await (await runtime.withRow(ORCHESTRATOR)).call("ping", {});
 		assert.deepEqual(asked[0]?.reads, reads, JSON.stringify([fields, outside]));
 	}
+});
+
+test("an engine finds its processes at its first call, and again after its configuration was retired", async (t) => {
+	const { runtime, seen } = setUp(t, A);
+	const engine = await runtime.withRow(ORCHESTRATOR);
+	assert.equal(seen.pools, 0);
+	for (let call = 0; call < 2; call++) await engine.call("ping", {});
+	assert.equal(seen.pools, 1);
+	runtime.retire(ORCHESTRATOR.id);
+	await (await runtime.withRow(ORCHESTRATOR)).call("ping", {});
+	assert.equal(seen.pools, 2);
 });
 
 test("a connection that nobody asks for any more is closed after ten minutes", async (t) => {
