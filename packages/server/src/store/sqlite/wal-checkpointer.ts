@@ -9,6 +9,9 @@ const MOVED_PAGES = 250;
 /** Length of the log, in pages, at which it starts over: the writer must move its last part itself, while nothing is added. */
 const RESTART_PAGES = 8000;
 
+/** Batches between two looks at the length of the log. */
+const LOOK_EVERY = 4;
+
 /** Result of moving the log: SQLite's code, or `""`, when it failed. */
 export interface Moved {
 	failure: string | undefined;
@@ -26,7 +29,7 @@ export interface CheckpointerData {
 /** Moves the write-ahead log into the database, mostly in parallel with the writer. */
 export interface WalCheckpointer {
 	/**
-	 * Checks the length of the log; call it after every few batches.
+	 * Checks the length of the log; call it after each batch.
 	 * @throws StorageFailure when moving it failed, for example a sync: nothing on this disk can be trusted afterwards. Design: §4
 	 */
 	look(): void;
@@ -47,6 +50,7 @@ export function createWalCheckpointer(
 	const move = createMove(db);
 	let thread: { port: MessagePort; exit: Promise<unknown> } | undefined;
 	let isMoving = false;
+	let batches = 0;
 	const hear = ({ failure }: Moved): void => {
 		if (failure === undefined || failure === "SQLITE_FULL" || failure === "SQLITE_BUSY") isMoving = false;
 		// A failed thread is never asked again, and the writer does not move pages that the thread could not sync.
@@ -66,7 +70,7 @@ export function createWalCheckpointer(
 			// While batches follow each other, the event loop does not reach the port.
 			const answer = thread && receiveMessageOnPort(thread.port);
 			if (answer !== undefined) hear(answer.message as Moved);
-			if (isMoving) return;
+			if (isMoving || ++batches % LOOK_EVERY !== 0) return;
 			const { log, checkpointed } = length.get() as { log: number; checkpointed: number };
 			// Regardless of how much is left: batches of large values leave as much each time, and the log would grow for ever.
 			if (log >= RESTART_PAGES) hear(move());

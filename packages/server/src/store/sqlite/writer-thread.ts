@@ -43,9 +43,6 @@ export type WriterMessage =
 /** Approximate number of operations in one transaction: no answer waits behind an endless batch. */
 const MAX_BATCH = 512;
 
-/** Batches between two looks at the length of the write-ahead log. */
-const LOOK_EVERY = 4;
-
 const port = parentPort;
 if (port === null) throw new Error("the writer runs in a worker thread");
 const send = (message: WriterMessage) => port.postMessage(message);
@@ -104,7 +101,6 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 		send({ kind: "guarded", altered });
 	};
 	const log = createWalCheckpointer(db, attempt);
-	let batches = 0;
 	const receive = (request: LaterRequest) => {
 		if (request === "close") void log.close().then(() => attempt(end));
 		else if (!isOperations(request)) attempt(() => guard(request));
@@ -113,7 +109,7 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 				const { batch, next } = gather(request);
 				send({ kind: "report", report: run(batch) });
 				if (next !== undefined) receive(next);
-				if (next !== "close" && ++batches % LOOK_EVERY === 0) log.look();
+				if (next !== "close") log.look();
 			});
 	};
 	port.on("message", receive);
