@@ -22,7 +22,6 @@ const LEAVES = [
 	"pagination.ts",
 	"config.ts",
 	"semaphore.ts",
-	"account-semaphore.ts",
 	"fair-queue.ts",
 	"fair-memory.ts",
 	"cache.ts",

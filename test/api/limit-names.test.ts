@@ -37,7 +37,7 @@ const NAMED: Record<string, string[]> = {
 const EACH: Record<string, RegExp> = {
 	[THROTTLE]:
 		/^(?:registrations_per_minute|refused_logins_per_minute|jwt_exchanges_per_minute|wrong_codes_per_day)_per_/,
-	[`${SERVER}/account-semaphore.test.ts`]: /_waiting_per_account$/,
+	[`${SERVER}/semaphore.accounts.test.ts`]: /_waiting_per_account$/,
 };
 
 /** Limits that refuse without a name, and why. */

@@ -1,4 +1,3 @@
-import type { AccountSemaphore, QuestionNeeds } from "../account-semaphore.ts";
 import type { AccountStore } from "../accounts/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError } from "../errors.ts";
@@ -8,6 +7,7 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
+import type { AccountSemaphore, QuestionNeeds } from "../semaphore.ts";
 import type { System } from "../system.ts";
 import type { Comparison } from "./comparison.ts";
 import type { EventQuery, EventScope } from "./event-query.ts";

@@ -1,6 +1,6 @@
-import type { QuestionNeeds } from "../account-semaphore.ts";
 import { type AccessNeeds, authorize } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import type { QuestionNeeds } from "../semaphore.ts";
 import type { System } from "../system.ts";
 import type { DayCounts, DayRange } from "./event-query.ts";
 import type { AuditStore } from "./model.ts";

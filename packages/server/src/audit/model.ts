@@ -1,7 +1,7 @@
-import { keysOf } from "../account-semaphore.ts";
 import type { CallerKeys } from "../fair-queue.ts";
 import { append, type Port, read, scan, write } from "../operation.ts";
 import type { Actor, Maker } from "../policy/model.ts";
+import { keysOf } from "../semaphore.ts";
 import type { Comparison } from "./comparison.ts";
 import type { DayCounts, DayRange, DayReads, EventQuery, EventRange, ReadKey } from "./event-query.ts";
 import type { KeyPart, KeySet, NamedKeys } from "./key-parts.ts";

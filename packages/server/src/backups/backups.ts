@@ -1,11 +1,11 @@
 import { promises } from "node:fs";
-import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import { type AuditStore, eventBy } from "../audit/model.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { logRefusal, requireInstanceAdmin } from "../policy/authorize.ts";
 import { notInstanceAdmin } from "../policy/decide.ts";
 import type { Actor, Scope } from "../policy/model.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../semaphore.ts";
 import { Streamed } from "../streamed.ts";
 import type { System } from "../system.ts";
 import { backupName, describe, fileOf, listFolder } from "./folder.ts";

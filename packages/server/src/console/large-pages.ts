@@ -1,5 +1,5 @@
-import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import type { CallerKeys } from "../fair-queue.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../semaphore.ts";
 
 /** Divides the work on a page among turns of the event loop. */
 interface Pace {

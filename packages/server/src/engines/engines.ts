@@ -1,5 +1,4 @@
 import { describeData } from "@svc/protocol";
-import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import type { AuditStore } from "../audit/model.ts";
 import type { LeaseClock } from "../leases/clock.ts";
 import type { LeaseStore } from "../leases/model.ts";
@@ -8,6 +7,7 @@ import type { Reaper } from "../leases/reaper.ts";
 import { type AccessNeeds, type RefusalNeeds, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../semaphore.ts";
 import type { System } from "../system.ts";
 import type { ConfigSealer } from "./config/sealed-config.ts";
 import type { Catalog } from "./host/catalog.ts";

@@ -1,9 +1,9 @@
-import type { QuestionNeeds } from "../account-semaphore.ts";
 import { eventBy, type RealmRef } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { type AccessNeeds, authorize, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import type { QuestionNeeds } from "../semaphore.ts";
 import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { Lease, LeaseState, LeaseStore, ListedLease, Removal } from "./model.ts";

@@ -1,10 +1,10 @@
-import type { QuestionNeeds } from "../account-semaphore.ts";
 import { eventBy, systemEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import { beside, namesOf } from "../names.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin, requireScope, requireUnrestricted } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import type { QuestionNeeds } from "../semaphore.ts";
 import { type DeletedRealm, PURGE_AFTER_DAYS, type Realm, type Restorable } from "./model.ts";
 import type { RealmNeeds } from "./realms.ts";
 

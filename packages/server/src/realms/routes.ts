@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import type { QuestionNeeds } from "../account-semaphore.ts";
 import { type Route, route } from "../http/route.ts";
 import { Deleted, Instant, Uuid } from "../messages.ts";
 import { beside, DeleterFields, namesOf, OwnerFields, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
+import type { QuestionNeeds } from "../semaphore.ts";
 import { changeRealm } from "./change.ts";
 import { listDeletedRealms, restoreRealm } from "./deletion.ts";
 import { ChangeRealm, CreateRealm, RestoreRealm } from "./model.ts";

@@ -1,10 +1,10 @@
-import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import { eventBy, systemEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Environment } from "../messages.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { authorize, requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../semaphore.ts";
 import { type DeletedSecret, RESTORABLE_DAYS } from "./model.ts";
 import { secretNotFound } from "./refusals.ts";
 import type { BulkNeeds, SecretName, SecretNeeds, SecretWritten } from "./secrets.ts";

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import { eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Environment } from "../messages.ts";
@@ -8,6 +7,7 @@ import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import { release } from "../release.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../semaphore.ts";
 import type { Promote, Promoted, SecretVersion } from "./model.ts";
 import { realmFull, secretNotFound } from "./refusals.ts";
 import { isExpired, type SecretNeeds, type SecretWritten } from "./secrets.ts";

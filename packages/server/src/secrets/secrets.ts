@@ -1,4 +1,3 @@
-import type { AccountSemaphore } from "../account-semaphore.ts";
 import type { BulkReads } from "../audit/bulk-reads.ts";
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
@@ -11,6 +10,7 @@ import { type AccessNeeds, authorize, requireWithinLimits } from "../policy/auth
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmAccess } from "../realms/model.ts";
+import type { AccountSemaphore } from "../semaphore.ts";
 import type { System } from "../system.ts";
 import type { SecretStore, SecretVersion, SetSecret, VersionInfo } from "./model.ts";
 import { realmFull, secretNotFound, versionMoved } from "./refusals.ts";

@@ -1,6 +1,6 @@
-import { type AccountSemaphore, createAccountSemaphore } from "../account-semaphore.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
+import { type AccountSemaphore, createAccountSemaphore } from "../semaphore.ts";
 import type { SecretStore, SecretVersion, VersionRef } from "./model.ts";
 import type { BulkNeeds } from "./secrets.ts";
 

@@ -1,9 +1,9 @@
-import { createLongQuestions, createVerifications, type QuestionNeeds } from "../account-semaphore.ts";
 import type { Account } from "../accounts/model.ts";
 import type { VerifyNeeds } from "../audit/audit.ts";
 import { type Keyring, openKeyring } from "../crypto/keyring.ts";
 import type { Role } from "../policy/model.ts";
 import type { Realm } from "../realms/model.ts";
+import { createLongQuestions, createVerifications, type QuestionNeeds } from "../semaphore.ts";
 import type { Store } from "../store/store.ts";
 import { aBinding, aNewRealm, anAccount, anEvent, aRealm } from "./rows.ts";
 import { type Cleanup, openTestStore, type TestStore } from "./store.ts";

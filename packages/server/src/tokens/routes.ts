@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import type { QuestionNeeds } from "../account-semaphore.ts";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
+import type { QuestionNeeds } from "../semaphore.ts";
 import { type ApiToken, CreateToken, FOR_BACKUPS } from "./model.ts";
 import { createToken, listTokens, revokeToken, type TokenNeeds } from "./tokens.ts";
 

@@ -1,4 +1,3 @@
-import type { QuestionNeeds } from "../account-semaphore.ts";
 import { type AuditStore, eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError, LimitReached } from "../errors.ts";
@@ -14,6 +13,7 @@ import {
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor, Purpose, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
+import type { QuestionNeeds } from "../semaphore.ts";
 import type { System } from "../system.ts";
 import { type ApiToken, MAX_TOKENS, TOKEN_KEPT_DAYS, type TokenStore } from "./model.ts";
 

@@ -1,4 +1,3 @@
-import { createLongQuestions, createVerifications } from "../account-semaphore.ts";
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { createPasswordQueue } from "../accounts/password-queue.ts";
 import { accountRoutes } from "../accounts/routes.ts";
@@ -53,6 +52,7 @@ import { createRewrites } from "../secrets/deletion.ts";
 import { createPromotions } from "../secrets/promotion.ts";
 import { secretRoutes } from "../secrets/routes.ts";
 import { createWholeReads } from "../secrets/snapshot.ts";
+import { createLongQuestions, createVerifications } from "../semaphore.ts";
 import { createDirectories } from "../sso/ask-directory.ts";
 import { createFlows } from "../sso/flows.ts";
 import { createCodes } from "../sso/login.ts";

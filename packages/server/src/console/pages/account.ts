@@ -1,8 +1,8 @@
-import type { QuestionNeeds } from "../../account-semaphore.ts";
 import { hasExpired } from "../../expiry.ts";
 import { isEnded } from "../../factors/decide.ts";
 import { type FactorNeeds, listFactors } from "../../factors/factors.ts";
 import type { RealmNeeds } from "../../realms/realms.ts";
+import type { QuestionNeeds } from "../../semaphore.ts";
 import type { ApiToken } from "../../tokens/model.ts";
 import { listTokens, revokeToken, type TokenNeeds } from "../../tokens/tokens.ts";
 import { command } from "../command.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Caller } from "../../account-semaphore.ts";
 import { createBulkReads } from "../../audit/bulk-reads.ts";
 import { AppError } from "../../errors.ts";
 import type { CallerKeys } from "../../fair-queue.ts";
@@ -9,6 +8,7 @@ import { Pace } from "../../http/pace.ts";
 import { createPromotions } from "../../secrets/promotion.ts";
 import { setSecret } from "../../secrets/secrets.ts";
 import { createWholeReads } from "../../secrets/snapshot.ts";
+import type { Caller } from "../../semaphore.ts";
 import { actorOf } from "../../testing/actor.ts";
 import { anEvent, aSession } from "../../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../../testing/rules.ts";

@@ -1,10 +1,10 @@
-import { keysOf } from "../../account-semaphore.ts";
 import { check } from "../../http/input.ts";
 import type { Environment } from "../../messages.ts";
 import { diffSecrets } from "../../secrets/diff.ts";
 import { Diff, type Difference, Promote } from "../../secrets/model.ts";
 import { type PromotionNeeds, promoteSecrets } from "../../secrets/promotion.ts";
 import type { BulkNeeds } from "../../secrets/secrets.ts";
+import { keysOf } from "../../semaphore.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { LargePageNeeds } from "../large-pages.ts";

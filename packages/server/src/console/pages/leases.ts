@@ -1,7 +1,7 @@
-import type { QuestionNeeds } from "../../account-semaphore.ts";
 import { type LeaseNeeds, listRealmLeases, revokeLease } from "../../leases/leases.ts";
 import type { LeaseState, ListedLease } from "../../leases/model.ts";
 import { type Names, nameIn, namesOf } from "../../names.ts";
+import type { QuestionNeeds } from "../../semaphore.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";

@@ -1,8 +1,8 @@
-import { keysOf } from "../../account-semaphore.ts";
 import { type EngineNeeds, listRoles } from "../../engines/engines.ts";
 import { check } from "../../http/input.ts";
 import type { Actor } from "../../policy/model.ts";
 import { listRealms, type RealmNeeds } from "../../realms/realms.ts";
+import { keysOf } from "../../semaphore.ts";
 import { CreateToken } from "../../tokens/model.ts";
 import { createToken, type TokenNeeds } from "../../tokens/tokens.ts";
 import { command } from "../command.ts";

@@ -1,8 +1,8 @@
-import { keysOf } from "../../account-semaphore.ts";
 import { hasExpired } from "../../expiry.ts";
 import type { Environment } from "../../messages.ts";
 import { listSecrets } from "../../secrets/lists.ts";
 import type { BulkNeeds } from "../../secrets/secrets.ts";
+import { keysOf } from "../../semaphore.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { LargePageNeeds } from "../large-pages.ts";
