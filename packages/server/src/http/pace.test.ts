@@ -56,6 +56,19 @@ test("a long list is worked on in many turns, and its results keep their order",
 	);
 });
 
+test("a step that exceeds a turn's share is followed by as long a pause", async () => {
+	const pace = new Pace();
+	const [began, ended]: [number[], number[]] = [[], []];
+	const long = async () => {
+		began.push(performance.now());
+		work(24);
+		ended.push(performance.now());
+	};
+	await Promise.all([pace.step(["ada"], long), pace.step(["bob"], long)]);
+	// A turn's share is 4 ms; a timer counts whole milliseconds.
+	assert.ok((began[1] ?? 0) - (ended[0] ?? 0) >= 18);
+});
+
 test("callers take turns, however many of one wait", async () => {
 	const pace = new Pace();
 	const order: string[] = [];

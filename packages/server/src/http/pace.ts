@@ -10,11 +10,13 @@ const FEW = 50;
 
 /**
  * Interleaves long answers, or large bodies, without holding up a turn: writes that succeed immediately would never end the turn. Each has one step
- * at a time, so what bounds these bounds the waiting steps. Design: §13
+ * at a time, so what bounds these bounds the waiting steps. After a step that exceeds a turn's share, the others wait for as long as it exceeded
+ * it: what cannot be divided, such as JSON.parse of a megabyte, leaves other requests several turns in between. Design: §13
  */
 export class Pace {
 	#used_ms = 0;
-	#next: NodeJS.Immediate | undefined;
+	#rest_ms = 0;
+	#next: NodeJS.Immediate | NodeJS.Timeout | undefined;
 	readonly #waiting = new FairQueue<() => void>();
 
 	/** Does a step, in a later turn once this one's share is used up. @param keys take turns, so that no account waits for another's queue */
@@ -33,6 +35,7 @@ export class Pace {
 		try {
 			const working = work();
 			// The synchronous part is counted before another step begins.
+			this.#rest_ms += Math.max(0, performance.now() - counted - SHARE_MS);
 			count();
 			return await working;
 		} finally {
@@ -79,6 +82,12 @@ export class Pace {
 	}
 
 	#begin(): void {
+		const rest = this.#rest_ms;
+		this.#rest_ms = 0;
+		if (rest >= 1) {
+			this.#next = setTimeout(() => this.#begin(), rest);
+			return;
+		}
 		this.#used_ms = 0;
 		this.#waiting.take()?.();
 		this.#next = this.#waiting.size > 0 ? setImmediate(() => this.#begin()) : undefined;
