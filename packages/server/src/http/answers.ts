@@ -5,7 +5,7 @@ import type { Log } from "../log.ts";
 import { slotOfRequest } from "../request-slot.ts";
 import { createSemaphore } from "../semaphore.ts";
 import { PIECE_CHARS, Streamed } from "../streamed.ts";
-import { Budget, type Holder, type Recipient } from "./budget.ts";
+import { Budget, type Holder, type Recipient, type TakenShare } from "./budget.ts";
 import { Pace } from "./pace.ts";
 
 const KIB = 1024;
@@ -60,25 +60,25 @@ export class Answers {
 	async send(outgoing: ServerResponse, to: Recipient, head: Head, answer: Text | Streamed): Promise<Text | undefined> {
 		if (answer instanceof Streamed) return this.#stream(outgoing, to, head, answer);
 		const bytes = Buffer.byteLength(answer);
+		if (bytes <= SMALL_CHARS) return answer;
 		// A file is in memory once, for all readers.
-		if (bytes > SMALL_CHARS)
-			this.#hold(outgoing, to, typeof answer === "string" ? bytes : Math.min(bytes, WHOLE_BYTES));
+		const share = this.#hold(outgoing, to, typeof answer === "string" ? bytes : Math.min(bytes, WHOLE_BYTES));
 		if (bytes <= WHOLE_BYTES) return answer;
 		const body = typeof answer === "string" ? Buffer.from(answer) : answer;
 		const headers = { ...head.headers, "content-length": String(body.length) };
-		return this.#begin(outgoing, to, { ...head, headers }, slicesOf(body));
+		return this.#begin(outgoing, to, { ...head, headers }, slicesOf(body), share);
 	}
 
 	async #stream(outgoing: ServerResponse, to: Recipient, head: Head, answer: Streamed): Promise<Text | undefined> {
 		const { pieces, held } = answer;
 		try {
-			const letGo = held > SMALL_CHARS ? this.#hold(outgoing, to, held) : undefined;
+			const making = held > SMALL_CHARS ? this.#hold(outgoing, to, held) : undefined;
 			const begin = async () => {
 				const { first, isAll } = await this.#makeFirst(outgoing, to, pieces);
-				letGo?.();
+				making?.release();
 				if (isAll) return this.send(outgoing, to, head, joined(first));
-				this.#hold(outgoing, to, STREAM_BYTES + held);
-				return this.#begin(outgoing, to, head, chained(first, pieces));
+				const share = this.#hold(outgoing, to, STREAM_BYTES + held);
+				return this.#begin(outgoing, to, head, chained(first, pieces), share);
 			};
 			return await this.#making.run(begin, { keys: to.keys });
 		} catch (error) {
@@ -105,25 +105,33 @@ export class Answers {
 		return { first, isAll: false };
 	}
 
-	/** Takes a share until the answer is sent. @returns a function that lets go of it before */
-	#hold(outgoing: ServerResponse, to: Recipient, bytes: number): () => void {
-		const release = this.#budget.take(to, bytes, () => outgoing.destroy());
-		if (outgoing.closed) release();
-		else outgoing.once("close", release);
-		return release;
+	/** Takes a share until the answer is sent, or the share is released before. */
+	#hold(outgoing: ServerResponse, to: Recipient, bytes: number): TakenShare {
+		const share = this.#budget.take(to, bytes, () => outgoing.destroy());
+		if (outgoing.closed) share.release();
+		else outgoing.once("close", share.release);
+		return share;
 	}
 
-	#begin(outgoing: ServerResponse, to: Recipient, { status, headers }: Head, pieces: Pieces): undefined {
+	#begin(
+		outgoing: ServerResponse,
+		to: Recipient,
+		{ status, headers }: Head,
+		pieces: Pieces,
+		{ moved }: TakenShare,
+	): undefined {
 		slotOfRequest(outgoing.req)?.release();
 		outgoing.writeHead(status, headers);
-		void this.#pump(outgoing, to, pieces);
+		void this.#pump(outgoing, to, pieces, moved);
 	}
 
-	async #pump(outgoing: ServerResponse, { keys }: Recipient, pieces: Pieces): Promise<void> {
+	/** @param moved notes that a piece was made, or that the reader took one */
+	async #pump(outgoing: ServerResponse, { keys }: Recipient, pieces: Pieces, moved: () => void): Promise<void> {
 		const write = createOutlet(outgoing);
 		try {
 			for (;;) {
 				const { done, value } = await this.#pace.step(keys, () => pieces.next());
+				moved();
 				if (done) break;
 				if (value.length > 0) await write(value);
 			}
@@ -208,7 +216,7 @@ function addLimits({ add }: Pick<Limits, "add">, budget: Budget): void {
 
 function tooMuch(holder: Holder, limit: number): AppError {
 	const { name, whose } = LIMITS[holder];
-	const part = holder === "account" ? ", or those of a machine its part" : "";
+	const part = holder === "account" ? ", or its part of what others leave free" : "";
 	const message = `unread answers of this ${whose} already hold ${limit / MIB} MiB (${name})${part}: read them, or try again in 5 seconds`;
 	return new AppError("overloaded", message, { headers: { "retry-after": "5" } });
 }

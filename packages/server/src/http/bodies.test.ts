@@ -67,8 +67,8 @@ test("a source's bodies hold so much together until they have arrived and are un
 	assert.ok(isRefused(await second.read));
 	assert.match(String(await second.read), /\(body_bytes_per_source\)/);
 	const other = begin("10.0.0.2");
-	await other.send(200 * KIB);
-	assert.equal(await other.end(), 200 * KIB);
+	await other.send(120 * KIB);
+	assert.equal(await other.end(), 120 * KIB);
 	const ending = slow.end();
 	await nextTurn();
 	assert.deepEqual(await used(), [256 * KIB, 256 * KIB], "it is not understood yet");
@@ -87,14 +87,15 @@ test("however small the chunks are that a body comes in, it holds what it is, in
 	assert.equal(await body.end(), "x".repeat(2000 + 64 * KIB));
 });
 
-test("when bodies of all sources hold too much, the oldest of the source that holds most is cut, once it took long", async () => {
+test("when bodies of all sources hold too much, the oldest of the source that holds most is cut, once it has made no progress for long", async () => {
 	const { begin, used, limits } = setUp({ cut_ms: 50 });
 	const large = begin("10.0.0.1");
 	const small = begin("10.0.0.1");
 	await large.send(192 * KIB);
 	await small.send(1);
-	const others = ["10.0.0.2", "10.0.0.3"].map((ip) => begin(ip));
-	for (const other of others) await other.send(128 * KIB);
+	const others = [begin("10.0.0.2"), begin("10.0.0.3")] as const;
+	await others[0].send(128 * KIB);
+	await others[1].send(64 * KIB);
 	const early = begin("10.0.0.4");
 	await early.send(1);
 	const refused = await early.read;
@@ -104,12 +105,43 @@ test("when bodies of all sources hold too much, the oldest of the source that ho
 	const late = begin("10.0.0.4");
 	await late.send(1);
 	assert.ok(isRefused(await large.read));
-	assert.deepEqual(await used(), [(64 + 256 + 64) * KIB, 128 * KIB]);
+	assert.equal((await used())[0], (64 + 192 + 64) * KIB);
 	assert.equal(await late.end(), 1);
 	assert.equal(await small.end(), 1);
-	for (const other of others) assert.equal(await other.end(), 128 * KIB);
+	assert.deepEqual([await others[0].end(), await others[1].end()], [128 * KIB, 64 * KIB]);
 	assert.deepEqual(await used(), [0, 0]);
 	assert.equal(limits.all()[0]?.refused?.(), 2);
+});
+
+test("a body that arrives slowly is not cut, however old it is", async (t) => {
+	let now = 1_000_000;
+	t.mock.method(performance, "now", () => now);
+	const { begin } = setUp();
+	const steady = begin("10.0.0.1");
+	await steady.send(64 * KIB);
+	const stuck = [begin("10.0.0.2"), begin("10.0.0.3")];
+	for (const body of stuck) await body.send(128 * KIB);
+	now += BOUNDS.cut_ms - 1;
+	await steady.send(64 * KIB);
+	const recent = begin("10.0.0.4");
+	await recent.send(64 * KIB);
+	now += 1;
+	const late = begin("10.0.0.5");
+	await late.send(64 * KIB);
+	assert.ok(isRefused(await stuck[0]?.read));
+	for (const body of [recent, late]) assert.equal(await body.end(), 64 * KIB);
+	assert.equal(await steady.end(), 128 * KIB);
+	await stuck[1]?.end();
+});
+
+test("four sources leave room for the bodies of others at once", async () => {
+	const { begin } = setUp({ account: 1024 * KIB, all: 4096 * KIB });
+	const greedy = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"].flatMap((ip) => [begin(ip), begin(ip)]);
+	for (let piece = 0; piece < 10; piece++) for (const body of greedy) await body.send(64 * KIB);
+	const other = begin("10.0.0.5");
+	await other.send(500 * KIB);
+	assert.equal(await other.end(), 500 * KIB);
+	await Promise.all(greedy.map((body) => body.end()));
 });
 
 test("a body that is refused, or breaks off, gives back what it held", async () => {

@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import { slotOfRequest, waitWithoutSlot } from "../request-slot.ts";
 import { keysOfSource, sourceGroup } from "../source.ts";
-import { Budget, type BudgetLimits, type Holder } from "./budget.ts";
+import { Budget, type BudgetLimits, type Holder, type TakenShare } from "./budget.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -17,8 +17,8 @@ const BUDGET: BudgetLimits = { person: 16 * MIB, account: 16 * MIB, all: 64 * MI
 /** Bytes allocated at a time: a body holds whole pieces, however many chunks it arrives in. */
 const PIECE_BYTES = 64 * KIB;
 
-/** Takes a share of the bytes that bodies may hold. @returns a function that releases it @throws AppError overloaded */
-export type Hold = (bytes: number, cut: () => void) => () => void;
+/** Takes a share of the bytes that bodies may hold. @throws AppError overloaded */
+export type Hold = (bytes: number, cut: () => void) => TakenShare;
 
 /** Counts the bytes that arriving bodies hold together. Design: §13 */
 export class Bodies {
@@ -52,7 +52,8 @@ export class Bodies {
 /** The rest of such a body is not read: the connection ends with the answer. */
 function tooMuch(holder: Holder, limit: number): AppError {
 	const [whose, name] = holder === "all" ? ["server", "body_bytes"] : ["source", "body_bytes_per_source"];
-	const message = `unfinished bodies of this ${whose} already hold ${limit / MIB} MiB (${name}): try again in 5 seconds`;
+	const part = holder === "all" ? "" : ", or its part of what others leave free";
+	const message = `unfinished bodies of this ${whose} already hold ${limit / MIB} MiB (${name})${part}: try again in 5 seconds`;
 	return new AppError("overloaded", message, { headers: { "retry-after": "5", connection: "close" } });
 }
 
@@ -161,7 +162,7 @@ class Arriving implements Store {
 	readonly #max: number;
 	readonly #hold: Hold;
 	readonly #pieces: Buffer[] = [];
-	readonly #releases: (() => void)[] = [];
+	readonly #shares: TakenShare[] = [];
 	#size = 0;
 	#cut: (error: AppError) => void = () => {};
 
@@ -191,11 +192,12 @@ class Arriving implements Store {
 
 	release(): void {
 		this.#pieces.length = 0;
-		for (const release of this.#releases.splice(0)) release();
+		for (const { release } of this.#shares.splice(0)) release();
 	}
 
 	#grow(): void {
-		this.#releases.push(
+		for (const { moved } of this.#shares) moved();
+		this.#shares.push(
 			this.#hold(PIECE_BYTES, () => {
 				this.release();
 				this.#cut(cutShort());

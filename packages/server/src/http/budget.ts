@@ -5,12 +5,15 @@ import { type CallerKeys, partOf, useOf } from "../fair-queue.ts";
 export interface BudgetLimits {
 	/** Of one token or session. */
 	person: number;
-	/** Of one account with its machines, or of a source when nobody is signed in. */
+	/** Of one account with its machines, or of a source when nobody is signed in: while others hold some, the same part of what they leave free. */
 	account: number;
 	all: number;
-	/** Milliseconds after which one may be cut for another. */
+	/** Milliseconds without progress after which one may be cut for another. */
 	cut_ms: number;
 }
+
+/** Part of all bytes that shares larger than this leave free for others. */
+const SPARED = 1 / 8;
 
 /** Recipient of an answer, or sender of a body. */
 export interface Recipient {
@@ -23,20 +26,34 @@ export interface Recipient {
 /** Holder whose limit is reached: a token or session, an account or source, or the server. */
 export type Holder = Exclude<keyof BudgetLimits, "cut_ms">;
 
-/** A limit, and the shares that it is about. */
+/** A share that is taken. */
+export interface TakenShare {
+	/** Notes progress: only one that makes none is cut for another. */
+	moved(): void;
+	/** Releases it; calling it twice is harmless. */
+	release(): void;
+}
+
+/** A limit that a new share must keep to. */
 interface Bound {
 	holder: Holder;
-	limit: number;
-	isMeant(share: Share): boolean;
+	/** Tells whether it does, now that some shares may have been cut. */
+	isKept(): boolean;
+	/** Lists the shares that may be cut for it, in the order of taking. */
+	meant(): Share[];
 }
 
 interface Share extends Recipient {
 	bytes: number;
-	since: number;
+	moved_at: number;
 	cut(): void;
 }
 
-/** Counts the bytes of answers, or bodies, in transit. When full, cuts the largest holder's oldest one, or, if that is too recent, refuses the new one. */
+/**
+ * Counts the bytes of answers, or bodies, in transit. When a limit is reached, cuts the oldest of those that make no progress, of the holder that has
+ * most of them; without any, refuses the new one. Whoever holds some takes more only within a part of what all others leave free, so that a few
+ * holders, however much they ask for, leave room for those who hold nothing.
+ */
 export class Budget {
 	readonly limits: BudgetLimits;
 	readonly #refusal: (holder: Holder, limit: number) => AppError;
@@ -51,7 +68,10 @@ export class Budget {
 		this.#refusal = refusal;
 	}
 
-	/** Bytes in use: in total, and by the account and the token or session that hold most; an account's are scaled where those of a machine are nearer to their limit. */
+	/**
+	 * Bytes in use: in total, and by the account and the token or session that hold most; an account's are scaled where its part of what others leave
+	 * free, or the part of a machine, is nearer.
+	 */
 	used(): Record<Holder, number> {
 		const known = [...this.#shares].filter(({ person }) => person !== undefined);
 		return {
@@ -64,70 +84,120 @@ export class Budget {
 	/**
 	 * Takes a share until it is released. A share above the limit of a token, session or account is granted while they hold nothing.
 	 * @param cut ends the answer or body
-	 * @returns a function that releases it
 	 * @throws AppError overloaded
 	 */
-	take(recipient: Recipient, bytes: number, cut: () => void): () => void {
-		const { person, keys } = recipient;
+	take(recipient: Recipient, bytes: number, cut: () => void): TakenShare {
 		const kept = new Set(this.#shares);
-		const make = (holder: Holder, isMeant: Bound["isMeant"], limit = this.limits[holder]) =>
-			this.#makeRoom(kept, bytes, { holder, limit, isMeant });
-		if (person !== undefined) make("person", (share) => share.person === person);
-		for (let depth = keys.length - 1; depth >= 0; depth--) {
-			const isOwn = (share: Share) => share.keys[depth] === keys[depth];
-			const others = [...kept].filter((share) => share.keys[0] === keys[0] && !isOwn(share));
-			make("account", isOwn, partOf(this.limits.account, keys, depth, sum(others)));
-		}
-		make("all", () => true);
+		for (const bound of this.#bounds(recipient, bytes, kept)) this.#makeRoom(kept, bound);
 		for (const share of this.#shares.difference(kept)) {
 			this.#shares.delete(share);
 			share.cut();
 		}
-		const share = { ...recipient, bytes, since: performance.now(), cut };
+		const share = { ...recipient, bytes, moved_at: performance.now(), cut };
 		this.#shares.add(share);
-		return () => void this.#shares.delete(share);
+		return {
+			moved: () => {
+				share.moved_at = performance.now();
+			},
+			release: () => void this.#shares.delete(share),
+		};
+	}
+
+	/** Yields the limits of a new share, each when those before it are kept. @param kept the shares that are not cut */
+	*#bounds({ person, keys }: Recipient, bytes: number, kept: ReadonlySet<Share>): Generator<Bound> {
+		const { limits } = this;
+		const isOf = (depth: number) => (share: Share) => share.keys[depth] === keys[depth];
+		const held = (isMeant: (share: Share) => boolean) => sum(kept, isMeant);
+		const within = (holder: Holder, isOwn: (share: Share) => boolean, limit: () => number): Bound => ({
+			holder,
+			isKept() {
+				const own = held(isOwn);
+				return own === 0 || own + bytes <= limit();
+			},
+			meant: () => [...kept].filter(isOwn),
+		});
+		if (person !== undefined) yield within("person", (share) => share.person === person, () => limits.person);
+		yield within("account", isOf(0), () => limits.account);
+		const part = () => this.#partBeside(sum(kept) - held(isOf(0)));
+		yield {
+			holder: held(isOf(0)) === 0 ? "all" : "account",
+			isKept() {
+				const own = held(isOf(0));
+				return own === 0 ? hasRoomFor(bytes, sum(kept), limits) : own + bytes <= part();
+			},
+			// Nobody cuts one of a smaller holder to take more.
+			meant: () => ofThoseWith([...kept], held(isOf(0))),
+		};
+		for (let depth = keys.length - 1; depth > 0; depth--) {
+			const others = held(isOf(0)) - held(isOf(depth));
+			yield within("account", isOf(depth), () => partOf(part(), keys, depth, others));
+		}
+	}
+
+	/** Computes how much an account may hold in more than one share: with nothing held by others, its limit. */
+	#partBeside(others: number): number {
+		return ((this.limits.all - others) * this.limits.account) / this.limits.all;
 	}
 
 	#highestUse(): number {
+		const { account } = this.limits;
 		const totals = new Map<string, number>();
 		for (const { keys, bytes } of this.#shares)
 			for (const key of new Set(keys)) totals.set(key, (totals.get(key) ?? 0) + bytes);
+		const all = sum(this.#shares);
 		let highest = 0;
 		for (const { keys } of this.#shares) {
 			const heldBy = (depth: number) => totals.get(keys[depth] ?? "") ?? 0;
-			highest = Math.max(highest, useOf(this.limits.account, keys, heldBy));
+			const part = this.#partBeside(all - heldBy(0));
+			const scaled = Math.min(account, Math.round((useOf(part, keys, heldBy) / part) * account));
+			highest = Math.max(highest, heldBy(0), scaled);
 		}
 		return highest;
 	}
 
 	/** Takes out of `kept` what must be cut. Nothing is cut for a share that is then refused. */
-	#makeRoom(kept: Set<Share>, bytes: number, { holder, limit, isMeant }: Bound): void {
-		for (;;) {
-			const meant = [...kept].filter(isMeant);
-			if (meant.length === 0 || sum(meant) + bytes <= limit) return;
+	#makeRoom(kept: Set<Share>, { holder, isKept, meant }: Bound): void {
+		while (!isKept()) {
 			this.refused[holder]++;
-			const { name: account } = largest(meant, ({ keys }) => keys[0]);
-			const ofAccount = meant.filter(({ keys }) => keys[0] === account);
+			const now = performance.now();
+			const idle = meant().filter(({ moved_at }) => now - moved_at >= this.limits.cut_ms);
+			const { name: account } = largest(idle, ({ keys }) => keys[0]);
+			const ofAccount = idle.filter(({ keys }) => keys[0] === account);
 			const { name: person } = largest(ofAccount, (share) => share.person ?? "");
 			const oldest = ofAccount.find((share) => (share.person ?? "") === person);
-			if (oldest === undefined || performance.now() - oldest.since < this.limits.cut_ms)
-				throw this.#refusal(holder, this.limits[holder]);
+			if (oldest === undefined) throw this.#refusal(holder, this.limits[holder]);
 			kept.delete(oldest);
 		}
 	}
 }
 
-function sum(shares: Iterable<Share>): number {
+/** Tells whether somebody who holds nothing may take a share: beside others, it leaves as much as it takes, or, if it is large, a part of all. */
+function hasRoomFor(bytes: number, held: number, { all }: BudgetLimits): boolean {
+	return held === 0 || held + bytes + Math.min(bytes, all * SPARED) <= all;
+}
+
+function sum(shares: Iterable<Share>, isMeant = (_: Share) => true): number {
 	let total = 0;
-	for (const { bytes } of shares) total += bytes;
+	for (const share of shares) if (isMeant(share)) total += share.bytes;
 	return total;
+}
+
+/** Adds up the bytes of each name. */
+function totalsOf(shares: Iterable<Share>, nameOf: (share: Share) => string): Map<string, number> {
+	const totals = new Map<string, number>();
+	for (const share of shares) totals.set(nameOf(share), (totals.get(nameOf(share)) ?? 0) + share.bytes);
+	return totals;
 }
 
 /** Finds the name that holds most. */
 function largest(shares: Iterable<Share>, nameOf: (share: Share) => string): { name: string; bytes: number } {
-	const totals = new Map<string, number>();
-	for (const share of shares) totals.set(nameOf(share), (totals.get(nameOf(share)) ?? 0) + share.bytes);
 	let most = { name: "", bytes: 0 };
-	for (const [name, bytes] of totals) if (bytes > most.bytes) most = { name, bytes };
+	for (const [name, bytes] of totalsOf(shares, nameOf)) if (bytes > most.bytes) most = { name, bytes };
 	return most;
+}
+
+/** Selects the shares of the accounts and sources that hold at least so much. */
+function ofThoseWith(shares: readonly Share[], least: number): Share[] {
+	const totals = totalsOf(shares, ({ keys }) => keys[0]);
+	return shares.filter(({ keys }) => (totals.get(keys[0]) ?? 0) >= least);
 }
