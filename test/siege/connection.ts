@@ -26,7 +26,7 @@ export interface Crowd {
 	open(at: number): Socket;
 }
 
-/** Keeps connections open: opens them little by little, and replaces those that the server closed. */
+/** Keeps connections open: opens them little by little, and replaces those that were closed. */
 export async function keepStanding({ standing, perTick, open }: Crowd, counts: Counts, over: AbortSignal) {
 	const sockets = new Set<Socket>();
 	let opened = 0;
@@ -37,7 +37,7 @@ export async function keepStanding({ standing, perTick, open }: Crowd, counts: C
 			counts.add("opened");
 			socket.once("close", () => {
 				sockets.delete(socket);
-				if (!over.aborted) counts.add("closed by the server");
+				if (!over.aborted) counts.add("closed");
 			});
 		}
 		await wait(TICK_MS);

@@ -9,6 +9,9 @@ const BUNDLES = Buffer.concat(Array.from({ length: 290 }, () => BUNDLE));
 const SMALLEST = Buffer.from("GET / HTTP/1.1\r\nHost:a\r\n\r\n");
 const TINY = Buffer.concat(Array.from({ length: Math.floor(65_536 / SMALLEST.length) }, () => SMALLEST));
 
+/** Milliseconds that a renewed connection stands: an answer of which nothing is read for 5 s may be cut. */
+const RENEWED_MS = 4000;
+
 /** Number of answers to one batch, and of batches per connection. */
 const ANSWERS = TINY.length / SMALLEST.length;
 const MOST_BATCHES = 50;
@@ -41,6 +44,20 @@ export const PIPELINING: readonly Attack[] = [
 				return socket;
 			};
 			return keepStanding({ standing: 4, perTick: 1, open }, counts, over);
+		},
+	},
+	{
+		name: "renewed-bundle",
+		title: "the API page's bundle on 256 connections of 4 sources, not read, each opened anew after 4 s",
+		isCutOff: true,
+		run(target, counts, over) {
+			const open = (at: number) => {
+				const socket = openSecure(target, sourceOf(target, at % 4));
+				socket.once("secureConnect", () => socket.write(BUNDLES));
+				const timer = setTimeout(() => over.aborted || socket.destroy(), RENEWED_MS);
+				return socket.once("close", () => clearTimeout(timer));
+			};
+			return keepStanding({ standing: scaled(target, 256), perTick: 5, open }, counts, over);
 		},
 	},
 	{
