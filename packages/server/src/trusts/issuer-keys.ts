@@ -76,6 +76,8 @@ interface Remembered {
 	/** Error of the last attempt, if it failed. */
 	error: IssuerUnavailable | undefined;
 	asking: Promise<void> | undefined;
+	/** By payer, those who wait until it is asked. */
+	waiting: Map<string, PromiseWithResolvers<void>>;
 }
 
 /**
@@ -91,17 +93,14 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 	const askers = new FairMemory<Remembered>(2 * MAX_ISSUERS);
 	const turns = createTurns();
 	const isKept = ({ fetched_at }: Remembered) => now() - fetched_at < KEPT_MS;
+	const isRecent = ({ asking, asked_at }: Remembered) => asking !== undefined || now() - asked_at < PAUSE_MS;
+	const wasAsked = (entry: Remembered, pause: string) =>
+		[entry, askers.peek(pause)].some((one) => one !== undefined && isRecent(one));
 
 	async function ask(entry: Remembered, source: Asked, keys_host?: string): Promise<void> {
+		entry.asked_at = now();
 		try {
-			const found = await turns.run(
-				() => {
-					entry.asked_at = now();
-					return fetchKeys(needs, source, keys_host);
-				},
-				{ keys: [source.payer], limit_ms: WAIT_MS },
-			);
-			Object.assign(entry, found, { fetched_at: now(), error: undefined });
+			Object.assign(entry, await fetchKeys(needs, source, keys_host), { fetched_at: now(), error: undefined });
 		} catch (error) {
 			if (!(error instanceof IssuerUnavailable)) throw error;
 			entry.error = error;
@@ -111,18 +110,42 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 	}
 
 	/**
+	 * Begins to ask when the payer's turn comes. Each payer has a turn of its own, and all are served by the one that comes first.
+	 * @returns once it has begun, or was done for another entry
+	 * @throws IssuerUnavailable when too many issuers of this payer wait
+	 */
+	function begin(entry: Remembered, source: Asked, keys_host?: string): Promise<void> {
+		const { payer } = source;
+		const pause = pauseOf(source, keys_host);
+		const known = entry.waiting.get(payer);
+		if (known !== undefined) return known.promise;
+		const begun = Promise.withResolvers<void>();
+		entry.waiting.set(payer, begun);
+		const work = async () => {
+			if (wasAsked(entry, pause)) return;
+			askers.set(payer, pause, entry);
+			entry.asking = ask(entry, source, keys_host);
+			for (const { resolve } of entry.waiting.values()) resolve();
+			await entry.asking;
+		};
+		void turns
+			.run(work, { keys: [payer], limit_ms: WAIT_MS })
+			.then(begun.resolve, begun.reject)
+			.finally(() => entry.waiting.delete(payer));
+		return begun.promise;
+	}
+
+	/**
 	 * Asks unless it was done a moment ago; those who come meanwhile wait for the same answer.
 	 * @returns false when it was done for another entry
+	 * @throws IssuerUnavailable when too many issuers of this payer wait
 	 */
 	async function refresh(entry: Remembered, source: Asked, keys_host?: string): Promise<boolean> {
-		const isRecent = ({ asking, asked_at }: Remembered) => asking !== undefined || now() - asked_at < PAUSE_MS;
-		if (entry.asking === undefined && isRecent(entry)) return true;
 		const pause = pauseOf(source, keys_host);
-		const last = askers.peek(pause);
-		if (entry.asking === undefined && last !== undefined && isRecent(last)) return false;
+		if (!wasAsked(entry, pause)) await begin(entry, source, keys_host);
+		if (entry.asking === undefined) return isRecent(entry);
 		askers.set(source.payer, pause, entry);
 		releaseSlot();
-		entry.asking ??= ask(entry, source, keys_host);
 		await entry.asking;
 		return true;
 	}
@@ -131,9 +154,10 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 		async keysOf(source, fits) {
 			const entry = entryIn(remembered, source, source.keys_host);
 			const is_fresh = now() - entry.fetched_at < FRESH_MS;
-			if (!is_fresh || !fits(entry.keys)) await refresh(entry, source, source.keys_host);
+			const isEnough = is_fresh && fits(entry.keys);
+			const refusal = isEnough ? undefined : await refusalOf(refresh(entry, source, source.keys_host));
 			if (isKept(entry)) return entry.keys;
-			throw entry.error ?? new IssuerUnavailable(`${KEYS} is not there yet`);
+			throw refusal ?? entry.error ?? new IssuerUnavailable(`${KEYS} is not there yet`);
 		},
 		kept(source) {
 			const entry = remembered.peek(nameOf(source, source.keys_host));
@@ -155,6 +179,17 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 		stale: () => [...remembered.values()].filter((entry) => entry.error !== undefined && isKept(entry)).length,
 		limit: limitOf(turns),
 	};
+}
+
+/** Waits for work, and returns the error with which an issuer's turn was refused. */
+async function refusalOf(work: Promise<unknown>): Promise<IssuerUnavailable | undefined> {
+	try {
+		await work;
+	} catch (error) {
+		if (error instanceof IssuerUnavailable) return error;
+		throw error;
+	}
+	return undefined;
 }
 
 const createTurns = () =>
@@ -181,7 +216,10 @@ function entryIn(among: FairMemory<Remembered>, source: Asked, keys_host: string
 	const found = among.get(source.payer, name);
 	if (found !== undefined) return found;
 	const never = Number.NEGATIVE_INFINITY;
-	const entry = { keys: [], keys_host: "", fetched_at: never, asked_at: never, error: undefined, asking: undefined };
+	const entry: Remembered = {
+		...{ keys: [], keys_host: "", fetched_at: never, asked_at: never },
+		...{ error: undefined, asking: undefined, waiting: new Map() },
+	};
 	among.set(source.payer, name, entry);
 	return entry;
 }
