@@ -92,6 +92,22 @@ for (const how of ["crash", "after"]) {
 	});
 }
 
+test("an account that has an engine end in many realms is refused it in all of them, and no other account is", async () => {
+	const crasher = await person(world.client, "crasher");
+	const realms = await Promise.all(Array.from({ length: 5 }, () => realm(world.client, crasher)));
+	const generate = (at: number, body: object, who = crasher) =>
+		world.client.post(`/realms/${realms[at]?.slug}/engines/values/generate`, body, { token: who.token });
+	const crashes = Array.from({ length: 16 }, (_, count) => generate(count % 4, { how: "crash" }));
+	for (const answer of await Promise.all(crashes)) refused(answer, 503, "engine_unavailable");
+	const answer = await generate(4, {});
+	refused(answer, 503, "engine_unavailable");
+	assert.match(answer.text, /\(engine_failures_per_account\)/);
+	const started = performance.now();
+	ok(await world.generate("values", {}));
+	ok(await asOther("values/generate", {}));
+	assert.ok(performance.now() - started < 10_000, "without the pause of thirty seconds");
+});
+
 test("leases whose revocation ends their engine delay no other realm's, and are reported", async () => {
 	const poisoned: Answer[] = [];
 	for (let count = 0; count < 12; count++) poisoned.push(await asOther("shelf/generate", { how: "poison" }));

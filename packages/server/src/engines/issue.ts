@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import { invalidTtl } from "../expiry.ts";
 import type { Actor } from "../policy/model.ts";
 import { admit, authorizeRole } from "./authorize.ts";
-import type { Caller, EngineNeeds } from "./engines.ts";
+import { type Caller, type EngineNeeds, memberOf } from "./engines.ts";
 import { fail, logEngine } from "./events.ts";
 import type { CatalogEntry } from "./host/catalog.ts";
 import { EngineUnavailable } from "./host/model.ts";
@@ -93,8 +93,8 @@ async function issueValue(
 	params: Fields,
 	role: string | undefined,
 ): Promise<Issued> {
-	const { engine, realm } = caller;
-	const data = await engine.ask("generate", params, realm.id).catch((error) => fail(needs, caller, "generate", error));
+	const { engine } = caller;
+	const data = await engine.ask("generate", params, memberOf(caller)).catch((error) => fail(needs, caller, "generate", error));
 	await logEngine(needs, caller, "engine.generate", { role, ...engine.entry.kind.facts?.(data) });
 	return { data, lease_id: undefined };
 }
@@ -104,14 +104,15 @@ const PAUSED =
 
 /** Makes the request for a credential. @throws AppError invalid_ttl, validation_failed */
 function requestOf(
-	{ engine, realm }: Caller,
+	caller: Caller,
 	given: Fields,
 	role: string | undefined,
 	with_connection: boolean,
 ): IssueRequest {
+	const { engine } = caller;
 	const { ttl_ms, ttl } = ttlOf(engine, given);
 	const { params, scope } = engine.confine(given);
-	return { role: role ?? "", params: { ...params, ttl }, scope, ttl_ms, with_connection, realm_id: realm.id };
+	return { role: role ?? "", params: { ...params, ttl }, scope, ttl_ms, with_connection, ...memberOf(caller) };
 }
 
 /** Shortest life of a credential. */

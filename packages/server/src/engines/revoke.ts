@@ -6,7 +6,7 @@ import { logRefusal, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { admit, authorizeRole } from "./authorize.ts";
 import type { ConfigSealer } from "./config/sealed-config.ts";
-import type { Caller, EngineNeeds } from "./engines.ts";
+import { type Caller, type EngineNeeds, memberOf } from "./engines.ts";
 import { fail, logEngine } from "./events.ts";
 import { EngineUnavailable } from "./host/model.ts";
 import { ownParams } from "./issue.ts";
@@ -40,10 +40,9 @@ export async function validate(
 }
 
 async function revokeByParams(needs: EngineNeeds, caller: Caller, connector: Connector, own: Fields): Promise<Fields> {
-	const { engine, realm } = caller;
-	const { params, scope } = engine.confine(own);
+	const { params, scope } = caller.engine.confine(own);
 	try {
-		const asked = await connector.readRevoke({ params, scope, realm_id: realm.id });
+		const asked = await connector.readRevoke({ params, scope, ...memberOf(caller) });
 		await revokeAsked(needs, caller, connector, scope, asked);
 		return asked.answer;
 	} catch (error) {
@@ -52,10 +51,11 @@ async function revokeByParams(needs: EngineNeeds, caller: Caller, connector: Con
 }
 
 async function validateValue(needs: EngineNeeds, caller: Caller, params: Fields): Promise<Fields> {
-	const { actor, realm, engine } = caller;
+	const { actor, engine } = caller;
 	const role = (params.role ?? "") === "" ? undefined : String(params.role);
 	await requireWithinLimits(needs, actor, "engines", { engine: engine.entry.type, role });
-	const data = await engine.ask("validate", params, realm.id).catch((error) => fail(needs, caller, "validate", error));
+	const asked = engine.ask("validate", params, memberOf(caller));
+	const data = await asked.catch((error) => fail(needs, caller, "validate", error));
 	await logEngine(needs, caller, "engine.validate", { valid: data.valid === true });
 	return data;
 }

@@ -259,16 +259,17 @@ function createCalls(
 		.list()
 		.flatMap((other) => (other.kind.command === kind.command ? [] : (other.kind.command ?? [])));
 	let pool: ReturnType<EngineHost["pool"]> | undefined;
-	const call: Call = async (method, params, caller) => {
+	const call: Call = async (method, params, of, payer) => {
 		if (kind.descriptor !== undefined) throw new EngineUnavailable("it has no program", false);
 		pool ??= host.pool(type, settings);
-		const answer = await pool.call(method, own === undefined ? params : { ...params, ...own }, caller);
+		const whole = own === undefined ? params : { ...params, ...own };
+		const answer = await pool.call(method, whole, of, payer);
 		return "data" in answer && misplaced.some((name) => Object.hasOwn(answer.data, name)) ? MISPLACED : answer;
 	};
 	return {
 		call,
-		async ask(method, params, realm_id) {
-			const answer = await call(method, params, realm_id);
+		async ask(method, params, { realm_id, payer }) {
+			const answer = await call(method, params, realm_id, payer);
 			if ("data" in answer) return answer.data;
 			throw new TargetError("rejected", answer.error);
 		},

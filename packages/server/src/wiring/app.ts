@@ -114,7 +114,7 @@ export function wireApp(parts: AppParts) {
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
-	const ofParts = [lowDiskLimit(store), questionLimit(store), issuer_keys.limit, parts.engines.host.limit];
+	const ofParts = [lowDiskLimit(store), questionLimit(store), issuer_keys.limit, ...parts.engines.host.limits];
 	for (const limit of [...ofParts, ...ofRows, ...ofLeases]) limits.add(limit);
 	const [sso, server] = [createSso(parts), createServerNeeds(parts, { ...needs, backup_turns: turns.backup_turns })];
 	const secrets = {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { passTime } from "../../testing/monotonic.ts";
 import type { Timing } from "./model.ts";
+import { MAX_FAILURES_OF_PAYER } from "./payer-failures.ts";
 import { failure, isRunning, scripted, settings, startHost, until } from "./testing.ts";
 
 /** Starts a host with one hostile engine, which records its requests in a journal. */
@@ -16,7 +17,7 @@ async function startHostile(t: TestContext, script: string, timing: Partial<Timi
 	});
 	const type = script.replace(/\.\w+$/, "");
 	return {
-		...made,
+		...{ ...made, started, type },
 		ask: (method: "generate" | "validate" | "describe", params = {}) => made.host.call(type, started, method, params),
 		journal: () => (existsSync(journal) ? readFileSync(journal, "utf8").trim().split("\n") : []),
 		state: () => made.host.state()[0] ?? assert.fail(),
@@ -162,6 +163,24 @@ test("a failed attempt keeps the breaker open", async (t) => {
 	await failure(ask("generate", { moment: "before", status: 1 }));
 	assert.match((await failure(ask("generate"))).reason, /suspended/);
 	assert.deepEqual([state().refused_realms, journal().length], [1, 7]);
+});
+
+test("an account that crashes an engine in many realms is refused it in all, with every configuration, and nobody else is", async (t) => {
+	const { host, journal, log, started, type } = await startHostile(t, "exits.mjs", { pause_ms: 1, pace_ms: 1 });
+	const other = { ...started, key: "another configuration" };
+	const pass = passTime(t);
+	const ask = (realm: number, payer: string, params = {}, by = started) =>
+		host.call(type, by, "generate", params, `realm ${realm}`, payer);
+	const crash = { moment: "before", status: 1 };
+	for (let realm = 0; realm < MAX_FAILURES_OF_PAYER; realm++) await failure(ask(realm, "ada", crash, realm % 2 ? other : started));
+	for (const by of [started, other])
+		assert.match((await failure(ask(99, "ada", crash, by))).reason, /\bsuspended\b.*\(engine_failures_per_account\)/);
+	assert.equal(journal().length, MAX_FAILURES_OF_PAYER);
+	const opened = log.entries().filter(({ event }) => event === "engine.breaker.open");
+	assert.deepEqual(opened.map(({ user_id }) => user_id), ["ada"]);
+	for (const realm of [0, 99]) assert.ok("data" in (await ask(realm, "bob")));
+	pass(60_000);
+	assert.ok("data" in (await ask(99, "ada")));
 });
 
 test("an engine that exits with status 0 after each answer is started for each call, and that is no failure", async (t) => {

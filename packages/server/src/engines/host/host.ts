@@ -4,6 +4,7 @@ import { system as realSystem, type System } from "../../system.ts";
 import type { Catalog, CatalogEntry } from "./catalog.ts";
 import { faultOfVersion } from "./describe-check.ts";
 import { type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
+import { createPayerFailures } from "./payer-failures.ts";
 import { Pool } from "./pool.ts";
 import { MAX_WAITING } from "./queue.ts";
 
@@ -18,8 +19,8 @@ export interface EngineHost {
 	retire(key: string): void;
 	/** Reports the state of each engine. */
 	state(): EngineState[];
-	/** The limit on waiting calls, for display. */
-	limit: Limit;
+	/** The limits on waiting calls and on failures, for display. */
+	limits: readonly Limit[];
 	/** Ends every process: end of input, after 2 s SIGTERM, after another 2 s SIGKILL. Later calls are refused. */
 	close(): Promise<void>;
 }
@@ -45,6 +46,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 	const timing = { ...TIMING, ...options.timing };
 	const [pools, leaving] = [new Map<string, MadePool>(), new Set<Pool>()];
 	const full = countFull();
+	const payer_failures = createPayerFailures(timing.window_ms);
 	const refusals = new Map<string, string>();
 	const versionFaults = new Map(
 		catalog.list().map(({ type, descriptor }) => [type, faultOfVersion(descriptor.min_core_version, core_version)]),
@@ -64,7 +66,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 		const existing = pools.get(name);
 		if (existing !== undefined) return existing.pool;
 		const made = new Pool({
-			...{ entry, settings, cwd: catalog.cwd, core_version, log, system, timing, full: full.refuse },
+			...{ entry, settings, cwd: catalog.cwd, core_version, log, system, timing, payer_failures, full: full.refuse },
 			onRefused(refusal) {
 				refusals.set(type, refusal);
 				log("error", "engine.refused", { engine: type, message: refusal });
@@ -86,7 +88,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 			}
 		},
 		state: () => catalog.list().map((entry) => stateOf(entry, unavailable(entry), [...pools.values()])),
-		limit: limitOf(pools, full.refused),
+		limits: [limitOf(pools, full.refused), payer_failures.limit],
 		async close() {
 			isClosed = true;
 			const all = [...[...pools.values()].map(({ pool }) => pool), ...leaving];

@@ -1,16 +1,14 @@
 import { availableParallelism } from "node:os";
 import { type EngineResponse, type Fields, MAX_REQUEST_BYTES, type Method, writeRequest } from "@svc/protocol";
-import type { Log } from "../../log.ts";
 import { releaseSlot } from "../../request-slot.ts";
-import type { System } from "../../system.ts";
-import type { CatalogEntry } from "./catalog.ts";
 import { faultOfDescribe } from "./describe-check.ts";
 import { CORE, type Culprit, createFailures, ENGINE, type Failures, isCore } from "./failures.ts";
 import { spawnEngine } from "./launch.ts";
 import { createMask, type Mask } from "./masking.ts";
-import { type EngineSettings, EngineUnavailable, type Timing } from "./model.ts";
+import { EngineUnavailable } from "./model.ts";
+import type { PoolParts } from "./pool-parts.ts";
 import { type End, EngineProcess } from "./process.ts";
-import { type Job, Queue } from "./queue.ts";
+import { type Asker, type Job, Queue } from "./queue.ts";
 import { followStderr } from "./stderr.ts";
 
 /** Processes of one engine with one configuration. While realms' calls keep all busy, the core gets one more. Design: §8 */
@@ -20,22 +18,6 @@ const MAX_PROCESSES = 4;
 const MAX_COMPUTING = Math.min(MAX_PROCESSES, availableParallelism());
 
 const DESCRIBE = writeRequest({ method: "describe", params: {} });
-
-/** Parts of a pool. */
-export interface PoolParts {
-	entry: CatalogEntry;
-	settings: EngineSettings;
-	/** Empty folder in which processes start. */
-	cwd: string;
-	core_version: string;
-	log: Log;
-	system: Pick<System, "randomBytes">;
-	timing: Timing;
-	/** Makes the refusal of a call that has no room to wait. */
-	full(): EngineUnavailable;
-	/** Called when the engine contradicts its descriptor: it is never called again. */
-	onRefused(reason: string): void;
-}
 
 /** Seat of an idle process: `give` passes a call, or none to end it; `lose` reports that it is lost. */
 interface Seat {
@@ -93,29 +75,30 @@ export class Pool {
 	/**
 	 * Sends a request; any but `generate` a second time, to a fresh process, when the first died or was killed over it. Secrets in errors are masked.
 	 * @param of the realm whose member asks, or that the core asks for; no failures keep the core from asking
+	 * @param payer the account that a member's call counts against
 	 * @throws EngineUnavailable
 	 */
-	async call(method: Method, params: Fields, of: Culprit = CORE): Promise<EngineResponse> {
+	async call(method: Method, params: Fields, of: Culprit = CORE, payer?: string): Promise<EngineResponse> {
 		releaseSlot();
 		const line = writeRequest({ method, params });
 		if (line.length - 1 > MAX_REQUEST_BYTES)
 			throw new EngineUnavailable(`the request is longer than ${MAX_REQUEST_BYTES} bytes`, false);
-		const response = await this.#send(line, of).catch((error: unknown) => {
+		const response = await this.#send(line, of, payer).catch((error: unknown) => {
 			const mayRepeat = method !== "generate" && error instanceof EngineUnavailable && error.sent;
-			if (mayRepeat) return this.#send(line, of);
+			if (mayRepeat) return this.#send(line, of, payer);
 			throw error;
 		});
 		return "error" in response ? { error: this.#maskError(response.error) } : response;
 	}
 
 	/** Sends a request to one process, once. */
-	async #send(line: Buffer, of: Culprit): Promise<EngineResponse> {
-		const refusal = this.#closed ?? this.#failures.refusal(of);
+	async #send(line: Buffer, of: Culprit, payer: string | undefined): Promise<EngineResponse> {
+		const refusal = this.#closed ?? this.#refusalOf(payer) ?? this.#failures.refusal(of);
 		if (refusal !== undefined) throw new EngineUnavailable(refusal, false);
 		if (!this.#queue.hasRoom(of)) throw this.#parts.full();
 		const { promise, resolve, reject } = Promise.withResolvers<EngineResponse>();
 		const timer = setTimeout(() => this.#giveUp(job), this.#parts.timing.queue_ms);
-		const job: Job = { line, of, resolve, reject, timer };
+		const job: Job = { line, of, payer, resolve, reject, timer };
 		this.#queue.add(job);
 		this.#advance();
 		return promise;
@@ -145,9 +128,14 @@ export class Pool {
 		job.reject(new EngineUnavailable(`no process was free within ${this.#parts.timing.queue_ms / 1000} s`, false));
 	}
 
-	/** @param isMeant selects the callers; by default all */
-	#refuseWaiting(reason: string, isMeant = (_: Culprit) => true): void {
-		for (const job of this.#queue.jobs.filter(({ of }) => isMeant(of))) {
+	#refusalOf(payer: string | undefined): string | undefined {
+		const { entry, payer_failures } = this.#parts;
+		return payer === undefined ? undefined : payer_failures.refusal(entry.type, payer);
+	}
+
+	/** @param isMeant selects the calls; by default all */
+	#refuseWaiting(reason: string, isMeant = (_: Asker) => true): void {
+		for (const job of this.#queue.jobs.filter(isMeant)) {
 			this.#queue.remove(job);
 			clearTimeout(job.timer);
 			job.reject(new EngineUnavailable(reason, false));
@@ -203,27 +191,27 @@ export class Pool {
 		const deadline_ms = entry.network ? timing.network_call_ms : timing.call_ms;
 		let owed: Job | undefined;
 		// An engine may fail a moment after its answer.
-		let of = ENGINE;
+		let last: Asker = { of: ENGINE, payer: undefined };
 		try {
 			if (!isOneShot) await this.#checkDescribe(process);
 			while (this.#closed === undefined) {
 				if (!(isOneShot || entry.is_restricted)) await this.#keepInStep(process);
 				owed = await this.#nextJob(process);
 				if (owed === undefined) break;
-				({ of } = owed);
+				last = owed;
 				owed.resolve(await process.ask(owed.line, deadline_ms));
 				owed = undefined;
-				this.#failures.succeeded(of);
+				this.#failures.succeeded(last.of);
 				if (isOneShot) break;
 				this.#coming.add(process);
 			}
 			await process.end();
 		} catch (error) {
 			if (owed !== undefined)
-				this.#noteFailure(of, error instanceof EngineUnavailable ? error.reason : "it cannot be used");
+				this.#noteFailure(last, error instanceof EngineUnavailable ? error.reason : "it cannot be used");
 			owed?.reject(error);
 			process.kill("it cannot be used");
-			if (owed === undefined) this.#learn(of, process, await process.ended);
+			if (owed === undefined) this.#learn(last, process, await process.ended);
 		}
 		this.#coming.delete(process);
 		this.#processes.delete(process);
@@ -280,7 +268,7 @@ export class Pool {
 	}
 
 	/** Learns from the end of a process that owed no answer. A process that ended well is replaced when the next call comes. */
-	#learn(of: Culprit, { answers }: EngineProcess, { status, reason }: End): void {
+	#learn(of: Asker, { answers }: EngineProcess, { status, reason }: End): void {
 		if (this.#closed !== undefined) return;
 		if (status === 0 && answers > 0) this.#isOneShot ||= answers === 1;
 		else this.#noteFailure(of, reason);
@@ -288,13 +276,17 @@ export class Pool {
 		if (answers === 0 && this.#processes.size === 1) this.#refuseWaiting(reason);
 	}
 
-	#noteFailure(of: Culprit, reason: string): void {
-		const { entry, log } = this.#parts;
+	#noteFailure({ of, payer }: Asker, reason: string): void {
+		const { entry, log, payer_failures } = this.#parts;
 		log("warn", "engine.failed", { engine: entry.type, message: reason });
 		this.#lastFailure = { reason, at_ms: performance.now() };
+		if (payer !== undefined && payer_failures.failed(entry.type, payer)) {
+			log("error", "engine.breaker.open", { engine: entry.type, user_id: payer, message: reason });
+			this.#refuseWaiting(reason, (waiting) => waiting.payer === payer);
+		}
 		if (!this.#failures.failed(of, reason)) return;
 		const realm = of === ENGINE ? {} : { realm_id: of };
 		log("error", "engine.breaker.open", { engine: entry.type, ...realm, message: reason });
-		this.#refuseWaiting(reason, (waiting) => of === ENGINE || waiting === of);
+		this.#refuseWaiting(reason, (waiting) => of === ENGINE || waiting.of === of);
 	}
 }

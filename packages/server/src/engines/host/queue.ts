@@ -7,11 +7,17 @@ export const MAX_WAITING = 64;
 const MAX_FEW = 8;
 const MAX_AT_ALL = 256;
 
-/** A call that waits for a process, or runs in one. */
-export interface Job {
-	line: Buffer;
+/** Who asks an engine. */
+export interface Asker {
 	/** The caller. */
 	of: Culprit;
+	/** The account that the call counts against; undefined for the core's own. */
+	payer: string | undefined;
+}
+
+/** A call that waits for a process, or runs in one. */
+export interface Job extends Asker {
+	line: Buffer;
 	resolve(response: EngineResponse): void;
 	reject(error: unknown): void;
 	timer: NodeJS.Timeout;

@@ -48,8 +48,15 @@ export interface Privilege {
 	hint: string;
 }
 
+/** A member of a realm who asks an engine: whom failures of the engine count against. */
+export interface Member {
+	realm_id: string;
+	/** The account that the request counts against. */
+	payer: string;
+}
+
 /** Request for a credential. */
-export interface IssueRequest {
+export interface IssueRequest extends Member {
 	role: string;
 	/** The caller's params, confined to the configuration, with `ttl`. */
 	params: Fields;
@@ -57,8 +64,6 @@ export interface IssueRequest {
 	ttl_ms: number;
 	/** True if the answer must list, in `connection`, further data needed to connect. */
 	with_connection: boolean;
-	/** Realm of the member who asks. */
-	realm_id: string;
 }
 
 /** A credential about to be made. Its name and fence are recorded before `create` is called. */
@@ -91,12 +96,10 @@ export interface Credential {
 }
 
 /** A member's request to revoke a credential. */
-export interface RevokeRequest {
+export interface RevokeRequest extends Member {
 	/** The caller's params, confined to the configuration. */
 	params: Fields;
 	scope: string;
-	/** Realm of the member who asks. */
-	realm_id: string;
 }
 
 /** The credential that a request to revoke names, and the answer once it is revoked. */
@@ -153,12 +156,13 @@ export interface Connector {
 /**
  * Calls the engine's process. Secrets of the configuration are masked in its error.
  * @param of the realm whose member asks, or that the core asks for (`coreFor`); the core's own questions have none
+ * @param payer the account that a member's request counts against
  * @throws EngineUnavailable
  */
-export type Call = (method: Method, params: Fields, of?: string) => Promise<EngineResponse>;
+export type Call = (method: Method, params: Fields, of?: string, payer?: string) => Promise<EngineResponse>;
 
 /** Calls the engine's process for a member of a realm. @throws TargetError with the engine's own words, EngineUnavailable */
-export type Ask = (method: Method, params: Fields, realm_id: string) => Promise<Fields>;
+export type Ask = (method: Method, params: Fields, member: Member) => Promise<Fields>;
 
 /** Characters shown of a target's own error text. */
 const MAX_REPLY_CHARACTERS = 200;

@@ -105,11 +105,11 @@ export function createEngineConnector(needs: ConnectNeeds, ways: EngineWays): Om
 async function create(
 	{ call, descriptor, system }: ConnectNeeds,
 	ways: EngineWays,
-	{ params, with_connection, ttl_ms, realm_id }: IssueRequest,
+	{ params, with_connection, ttl_ms, realm_id, payer }: IssueRequest,
 	lease: { id: string; name: string },
 ): Promise<Credential> {
 	const own = { _lease: lease, ...(with_connection ? { _connection: true } : {}) };
-	const answer = await call("generate", { ...params, ...own }, realm_id);
+	const answer = await call("generate", { ...params, ...own }, realm_id, payer);
 	if ("error" in answer) {
 		const made_nothing = PARAMS_REFUSED.test(answer.error) || ways.madeNothing?.(answer.error) === true;
 		const kind = ways.isUnanswered?.(answer.error) ? "unreachable" : "rejected";

@@ -59,11 +59,11 @@ export function ownField(fields: Fields, name: string): unknown {
  */
 export async function askForUser<Command extends User>(
 	{ descriptor, ask, system }: ConnectNeeds,
-	{ params, role, ttl_ms, realm_id }: IssueRequest,
+	{ params, role, ttl_ms, ...member }: IssueRequest,
 	field: string,
 	read: (data: Fields, role: CommandRole) => Command,
 ): Promise<{ command: Command; data: Fields; expires_at: string }> {
-	const answer = await ask("generate", params, realm_id);
+	const answer = await ask("generate", params, member);
 	const known = descriptor.default_roles.find(({ name }) => name === role);
 	if (known === undefined)
 		throw new ForbiddenCommand("the engine made a credential for a role that it does not declare");
@@ -84,11 +84,11 @@ export async function askForUser<Command extends User>(
  */
 export async function askForRevoke(
 	{ ask }: ConnectNeeds,
-	{ params, realm_id }: RevokeRequest,
+	{ params, ...member }: RevokeRequest,
 	field: string,
 	check: (data: Fields, username: string) => void,
 ): Promise<RevokeTarget> {
-	const data = await ask("validate", params, realm_id);
+	const data = await ask("validate", params, member);
 	const name = String(params.username);
 	check(data, name);
 	const { [field]: _, ...answer } = data;

@@ -50,10 +50,10 @@ function connect(needs: ConnectNeeds): Connector {
 			isUnanswered,
 		}),
 		// The engine acts immediately, so the ledger is asked first. The engine itself refuses names that are not managed.
-		async readRevoke({ params, scope, realm_id }) {
+		async readRevoke({ params, scope, ...member }) {
 			const { service_account: name } = params;
 			if (typeof name !== "string" || !SERVICE_ACCOUNT.test(name))
-				return { answer: await ask("validate", params, realm_id) };
+				return { answer: await ask("validate", params, member) };
 			return { name, scope, answer: { valid: false, message: `service account ${name} and bindings deleted` } };
 		},
 	};
