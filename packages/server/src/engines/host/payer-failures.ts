@@ -52,7 +52,7 @@ export function createPayerFailures(window_ms: number): PayerFailures {
 			max: MAX_FAILURES_OF_PAYER,
 			used: () => Math.max(0, ...[...known.keys()].map((name) => recent(name).length)),
 			refused: () => refused,
-			hint: "requests of one account make an engine fail: the event engine.failed in the server's log has the reason",
+			hint: "requests of one account make an engine fail: the server's log has the reason in engine.failed, and names the account in engine.breaker.open",
 		},
 	};
 }
