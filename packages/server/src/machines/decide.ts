@@ -1,4 +1,15 @@
+import type { Role } from "../policy/model.ts";
 import { MAX_MACHINE_TOKENS, MAX_MACHINES, MAX_TRUSTED_TOKENS, type Machine } from "./model.ts";
+
+/**
+ * Names the account that a machine counts toward: its maker, as long as the maker is an admin of the realm. Afterwards others control the machine, so it
+ * counts toward a quota of its own, which all machines that this maker left behind share: it uses up neither the maker's nor the realm owner's quota.
+ * Design: §13
+ * @param role of the maker in the realm
+ */
+export function payerOf({ created_by }: Pick<Machine, "created_by">, role: Role | null): string {
+	return role === "admin" ? created_by : `former ${created_by}`;
+}
 
 /** Writes a machine's limits as one text: a change is made only while they are as they were when the machine was let in. */
 export function limitsText({

@@ -83,10 +83,10 @@ export interface MachineToken {
 	last_used_at: string | null;
 }
 
-/** A machine, and the slug and owner of its realm. */
+/** A machine, the slug of its realm, and the account that it counts toward: see decide.ts. */
 export interface NamedMachine extends Machine {
 	realm: string;
-	owner_id: string;
+	payer: string;
 }
 
 /** Operations of the store on machines. No read sees those of a deleted realm. */

@@ -60,7 +60,7 @@ export interface Actor {
 	purpose: Purpose | undefined;
 	/** Set when the caller is a machine; its id is in user_id. */
 	machine: MachineCaller | undefined;
-	/** The account that the caller's work counts against: its own; for a machine, that of its realm's owner. Design: §13 */
+	/** The account that the caller's work counts toward: its own; for a machine, see machines/decide.ts. Design: §13 */
 	payer: string;
 	/** Set when an API token was used. */
 	token_id: string | undefined;

@@ -81,7 +81,7 @@ export interface TokenOwner {
 	expires_at: string | null;
 	/** Set for a token of a machine. */
 	machine: MachineCaller | undefined;
-	/** The account itself; for a machine, the owner of its realm. */
+	/** The account itself; for a machine, see machines/decide.ts. */
 	payer: string;
 }
 

@@ -4,7 +4,7 @@ import { type AuditEvent, type AuditStore, type EventType, type Visitor, visitor
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { isMachineName, type Machine, type MachineStore, type MachineToken } from "../machines/model.ts";
+import { isMachineName, type MachineStore, type MachineToken, type NamedMachine } from "../machines/model.ts";
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import { releaseSlot } from "../request-slot.ts";
 import type { System } from "../system.ts";
@@ -20,7 +20,7 @@ export interface ExchangeNeeds extends SearchNeeds {
 	store: SearchNeeds["store"] & {
 		audit: Pick<AuditStore, "append">;
 		realms: Pick<RealmStore, "access">;
-		machines: Pick<MachineStore, "byName">;
+		machines: Pick<MachineStore, "byName" | "byId">;
 		trusts: Pick<TrustStore, "give">;
 	};
 	system: System;
@@ -40,7 +40,7 @@ interface Exchange {
 /** Parts that were found before a refusal, for the log. */
 interface Found {
 	realm?: RealmAccess;
-	machine?: Machine;
+	machine?: NamedMachine;
 	trust?: Trust;
 }
 
@@ -136,7 +136,7 @@ async function giveToken(
 	const jwt = readJwt(input.jwt);
 	const { realm, machine } = await findMachine(needs, input, found);
 	const now = needs.system.now();
-	const { trust, exp } = await findTrust(needs, { realm, machine, jwt, until_ms }, (tried) => {
+	const { trust, exp } = await findTrust(needs, { machine, jwt, until_ms }, (tried) => {
 		found.trust = tried;
 	});
 	const ends_ms = now.getTime() + trust.max_ttl_ms;
@@ -176,7 +176,7 @@ async function noteSource(
 	if (trust.single_use) return { jti, first_ip: undefined };
 	// Of another realm, nobody learns an address.
 	const mark = markOf(jwt, `${found.realm?.id}\0${trust.issuer ?? trust.trust_domain}`);
-	const first_ip = sightings.see(found.realm?.user_id ?? "", mark, visitor.ip);
+	const first_ip = sightings.see(found.machine?.payer ?? "", mark, visitor.ip);
 	if (first_ip === undefined) return { jti, first_ip };
 	const facts = { trust_id: trust.id, trust: trust.name, jti, first_ip };
 	try {
@@ -197,12 +197,13 @@ async function findMachine(
 	{ store }: ExchangeNeeds,
 	input: Exchange,
 	found: Found,
-): Promise<{ realm: RealmAccess; machine: Machine }> {
+): Promise<{ realm: RealmAccess; machine: NamedMachine }> {
 	if (input.realm.length > MAX_SLUG || !isMachineName(input.machine)) throw new JwtRefusal("machine");
 	const realm = await store.realms.access(input.realm, "");
 	if (realm === undefined) throw new JwtRefusal("machine");
 	found.realm = realm;
-	const machine = await store.machines.byName(realm.id, input.machine);
+	const named = await store.machines.byName(realm.id, input.machine);
+	const machine = named && (await store.machines.byId(named.id));
 	if (machine === undefined) throw new JwtRefusal("machine");
 	found.machine = machine;
 	return { realm, machine };

@@ -1,8 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Pace } from "../http/pace.ts";
-import type { Machine } from "../machines/model.ts";
-import type { RealmAccess } from "../realms/model.ts";
+import type { NamedMachine } from "../machines/model.ts";
 import type { System } from "../system.ts";
 import { IssuerUnavailable } from "./fetch.ts";
 import type { GivenKeys } from "./given-keys.ts";
@@ -25,8 +24,7 @@ export interface SearchNeeds {
 
 /** A JWT that is to be let in, and the machine that it names. */
 interface Shown {
-	realm: RealmAccess;
-	machine: Machine;
+	machine: NamedMachine;
 	jwt: Jwt;
 	/** Moment at which a refusal waits for no issuer any more, by `performance.now()`. */
 	until_ms: number;
@@ -50,7 +48,7 @@ export async function findTrust(
 	shown: Shown,
 	note: (trust: Trust) => void,
 ): Promise<{ trust: Trust; exp: number }> {
-	const { realm, machine, jwt } = shown;
+	const { machine, jwt } = shown;
 	// Trusts often have the same keys.
 	const verified = new Map<KeyObject, Promise<void>>();
 	const verify = async (keys: readonly IssuerKey[]) => {
@@ -60,7 +58,7 @@ export async function findTrust(
 		await verifying;
 	};
 	let refusal = new JwtRefusal("issuer");
-	for (const trust of await step(needs, realm, async () => needs.store.trusts.list(machine.id, "", MAX_TRUSTS))) {
+	for (const trust of await step(needs, machine, async () => needs.store.trusts.list(machine.id, "", MAX_TRUSTS))) {
 		const expected = expectationOf(trust);
 		if (!isFrom(jwt, expected)) continue;
 		note(trust);
@@ -101,8 +99,8 @@ async function verifyInTime(
 }
 
 /** Does a part that takes time of its turn. */
-const step = <T>({ pace }: SearchNeeds, realm: RealmAccess, work: () => Promise<T>): Promise<T> =>
-	pace.step([realm.user_id, realm.id], work);
+const step = <T>({ pace }: SearchNeeds, { payer, realm_id }: NamedMachine, work: () => Promise<T>): Promise<T> =>
+	pace.step([payer, realm_id], work);
 
 function expectationOf({ issuer, trust_domain, type, audience, claims }: Trust): Expectation {
 	return {
@@ -115,16 +113,16 @@ function expectationOf({ issuer, trust_domain, type, audience, claims }: Trust):
 }
 
 /** @throws JwtRefusal keys_unavailable, keys_moved: no keys are remembered, and the issuer gives none */
-async function keysOf(needs: SearchNeeds, trust: Trust, { realm, jwt }: Shown): Promise<Keys> {
+async function keysOf(needs: SearchNeeds, trust: Trust, { machine, jwt }: Shown): Promise<Keys> {
 	const { issuer_keys, given_keys } = needs;
 	const { issuer, jwks, ca_cert, keys_host } = trust;
 	if (jwks !== null)
 		return unchanged(
-			given_keys.recall(jwks, jwt) ?? (await step(needs, realm, async () => given_keys.read(jwks, jwt))),
+			given_keys.recall(jwks, jwt) ?? (await step(needs, machine, async () => given_keys.read(jwks, jwt))),
 		);
 	if (issuer === null || keys_host === null) return unchanged([]);
 	const fits = (keys: readonly IssuerKey[]) => keys.some((key) => jwt.kid === undefined || key.kid === jwt.kid);
-	const source = { issuer, ca_cert, keys_host, payer: realm.user_id, realm_id: realm.id };
+	const source = { issuer, ca_cert, keys_host, payer: machine.payer, realm_id: machine.realm_id };
 	const renewed = issuer_keys.keysOf(source, fits).catch((error) => {
 		throw error instanceof IssuerUnavailable ? new JwtRefusal(error.reason) : error;
 	});

@@ -40,7 +40,7 @@ export interface KeySource {
 	ca_cert: string | null;
 	/** Host of the address of its keys, when the trust was made. */
 	keys_host: string;
-	/** Owner of the realm: accounts take turns. */
+	/** Account that the fetch counts toward: accounts take turns. */
 	payer: string;
 	/** The trust's realm. */
 	realm_id: string;

@@ -13,7 +13,7 @@ interface Sighting {
 export interface Sightings {
 	/**
 	 * Notes that a JWT came from an address.
-	 * @param payer account whose realm it is for: those who hold most forget first
+	 * @param payer account that the machine counts toward: those that hold most forget first
 	 * @returns the address from which it came first, when it comes from this source for the first time and came from another one before
 	 */
 	see(payer: string, mark: Buffer, ip: string): string | undefined;

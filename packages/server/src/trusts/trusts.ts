@@ -11,7 +11,6 @@ import {
 import { isMachineName, type Machine } from "../machines/model.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
-import type { Realm } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import { type Definition, defineTrust, type TrustInput } from "./definition.ts";
 import { IssuerUnavailable } from "./fetch.ts";
@@ -48,7 +47,7 @@ export async function setTrust(needs: TrustNeeds, actor: Actor, named: TrustName
 	await requireRoleOf(needs, actor, named.slug, machine.role);
 	if (!isMachineName(named.trust)) throw new AppError("validation_failed", TRUST_NAME_RULE);
 	const definition = defineTrust(input);
-	const keys_host = await findKeysHost(needs, realm, definition);
+	const keys_host = await findKeysHost(needs, actor, realm.id, definition);
 	const now = needs.system.now();
 	const made = { created_by: actor.user_id, created_at: now.toISOString() };
 	const trust = {
@@ -70,7 +69,8 @@ export async function setTrust(needs: TrustNeeds, actor: Actor, named: TrustName
 /** Asks the issuer where its keys are. @returns null when they are given @throws AppError conflict, when it does not give them */
 async function findKeysHost(
 	{ issuer_keys }: TrustNeeds,
-	{ id: realm_id, user_id: payer }: Pick<Realm, "id" | "user_id">,
+	{ payer }: Actor,
+	realm_id: string,
 	{ issuer, jwks, ca_cert }: Definition,
 ): Promise<string | null> {
 	if (issuer === null || jwks !== null) return null;

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { AuditEvent } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
-import { limitsText } from "../../machines/decide.ts";
+import { limitsText, payerOf } from "../../machines/decide.ts";
 import { MAX_MACHINE_TOKENS, MAX_MACHINES, MAX_TRUSTED_TOKENS, type Machine } from "../../machines/model.ts";
-import type { Grant, Maker } from "../../policy/model.ts";
+import type { Grant, Maker, Role } from "../../policy/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aMachine, aMachineToken, anEvent, aVersion, doomed, MADE_AT, newId } from "../../testing/rows.ts";
+import { aBinding, aMachine, aMachineToken, anEvent, aVersion, doomed, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -30,10 +30,10 @@ export async function machineContract(openStore: OpenStore): Promise<void> {
 	test("a machine reads as it was made, by its name and its id, and the event has its id", async () => {
 		const realm = await addRealm(store, ada);
 		const start = await countEvents(store);
-		const machine = aMachine(realm.id, { environment: "prod", engines: '["keyvalue:readonly"]', description: "CI" });
+		const machine = aMachine(realm.id, { created_by: ada.id, environment: "prod", engines: '["keyvalue:readonly"]', description: "CI" });
 		assert.equal(await machines.set(machine, anEvent()), "done");
 		assert.deepEqual(await machines.byName(realm.id, machine.name), machine);
-		assert.deepEqual(await machines.byId(machine.id), { ...machine, realm: realm.slug, owner_id: realm.user_id });
+		assert.deepEqual(await machines.byId(machine.id), { ...machine, realm: realm.slug, payer: ada.id });
 		assert.deepEqual(await eventsAfter(store, start), [["encrypt", { machine_id: machine.id }]]);
 		assert.equal(await machines.byName(realm.id, "other"), undefined);
 		assert.equal(await machines.byId(newId()), undefined);
@@ -67,18 +67,47 @@ export async function machineContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await store.realms.count(machine.id, undefined), 1);
 	});
 
-	test("a machine's work counts against its realm's owner: the new one, once the realm has changed hands", async () => {
-		const [owner, heir] = [await addAccount(store), await addAccount(store)];
-		const realm = await addRealm(store, owner);
+	test("a machine counts toward its maker, whoever owns the realm, for as long as the maker is an admin of it", async () => {
+		const [maker, heir] = [await addAccount(store), await addAccount(store)];
+		const realm = await addRealm(store, maker);
 		await addBinding(store, realm, heir, "admin");
-		const { token } = await add({ realm_id: realm.id });
-		const payer = async () => (await tokens.owner(token.digest))?.payer;
-		assert.equal(await payer(), owner.id);
+		const { machine, token } = await add({ realm_id: realm.id, created_by: maker.id });
+		const payer = async () => {
+			const payers = [await tokens.owner(token.digest), await machines.byId(machine.id)].map((found) => found?.payer);
+			assert.equal(payers[0], payers[1]);
+			return payers[0];
+		};
+		assert.equal(await payer(), maker.id);
 		const { id, slug, name, description } = realm;
-		const change = { id, name, description, user_id: heir.id, by_owner: owner.id, kept: undefined };
+		const kept = aBinding(id, maker.id, { role: "admin" });
+		const change = { id, name, description, user_id: heir.id, by_owner: maker.id, kept, realms_per_account: 100 };
 		const event = anEvent({ type: "realm.updated", realm_id: id, realm: slug });
-		assert.equal(await store.realms.change({ ...change, realms_per_account: 100 }, event), "done");
-		assert.equal(await payer(), heir.id);
+		assert.equal(await store.realms.change(change, event), "done");
+		assert.equal(await payer(), maker.id);
+		const former = payerOf(machine, null);
+		const rebind = (role: Role) =>
+			store.policy.rebind({ realm_id: id, user_id: maker.id, role, granted_by: heir.id }, anEvent());
+		assert.equal(await rebind("member"), true);
+		assert.equal(await payer(), former, "not the heir, who need not have agreed");
+		assert.equal(await rebind("admin"), true);
+		assert.equal(await payer(), maker.id);
+		assert.equal(await store.policy.unbind({ realm_id: id, user_id: maker.id }, anEvent()), true);
+		assert.equal(await payer(), former);
+	});
+
+	test("machines of makers that are disabled or gone share no quota with anybody else's", async () => {
+		const [maker, gone, missing] = [await addAccount(store), newId(), newId()];
+		const realm = await addRealm(store, ada);
+		await addBinding(store, realm, maker, "admin");
+		const payerOfNew = async (created_by: string) => {
+			const { token } = await add({ realm_id: realm.id, created_by });
+			return (await tokens.owner(token.digest))?.payer;
+		};
+		await store.accounts.setDisabled({ user_id: maker.id, disabled_at: MADE_AT }, anEvent());
+		const payers = [ada.id];
+		for (const created_by of [maker.id, gone, missing]) payers.push((await payerOfNew(created_by)) ?? "");
+		assert.equal(new Set(payers).size, 4);
+		assert.equal(await payerOfNew(gone), payers[2]);
 	});
 
 	test("a realm's machines are listed by name, after the one that is named and up to the limit", async () => {

@@ -1,6 +1,7 @@
+import { payerOf } from "../../../machines/decide.ts";
 import type { Implementations } from "../../store.ts";
 import type { Late, Snapshot } from "../database.ts";
-import { liveRealm } from "./realm-rows.ts";
+import { liveRealm, roleIn } from "./realm-rows.ts";
 
 type MachineReads = Late<Implementations<"read">["machines"]>;
 
@@ -24,5 +25,6 @@ export function machineReads(db: Snapshot): MachineReads {
 export async function machineById(db: Snapshot, id: string): Promise<Awaited<ReturnType<MachineReads["byId"]>>> {
 	const [found] = await db.believed("machine", "id = $1", [id]);
 	const realm = found && (await liveRealm(db, found.realm_id));
-	return found && realm && { ...found, realm: realm.slug, owner_id: realm.user_id };
+	if (found === undefined || realm === undefined) return undefined;
+	return { ...found, realm: realm.slug, payer: payerOf(found, await roleIn(db, realm, found.created_by)) };
 }

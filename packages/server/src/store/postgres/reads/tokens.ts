@@ -52,7 +52,7 @@ async function machineOwner(db: Snapshot, digest: Buffer): ReturnType<TokenReads
 	const [token] = await db.believed("machine_token", "digest = $1", [digest]);
 	const owner = token && (await machineById(db, token.machine_id));
 	if (token === undefined || owner === undefined) return undefined;
-	const { id: user_id, owner_id: payer, name, scopes, realm_id, environment, engines } = owner;
+	const { id: user_id, payer, name, scopes, realm_id, environment, engines } = owner;
 	const caller = { name: `${owner.realm}/${name}`, limits: limitsText(owner) };
 	const reach = { scopes, realm_id, environment, engines, expires_at: token.expires_at };
 	return { id: token.id, user_id, email: "", name, instance_admin: false, ...reach, machine: caller, payer };

@@ -1,6 +1,7 @@
+import { payerOf } from "../../../machines/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
-import { machine, machineToken, realm } from "../schema.ts";
+import { binding, machine, machineToken, realm } from "../schema.ts";
 import { asItIs, later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["machines"];
@@ -81,9 +82,19 @@ export function machineOf(db: Reader): Reads["byId"] {
 			.where(and(eq(realm.id, placeholder("realm_id")), isNull(realm.deleted_at)))
 			.prepare(),
 	);
+	const bound = later(() =>
+		db
+			.select({ role: binding.role })
+			.from(binding)
+			.where(and(eq(binding.realm_id, placeholder("realm_id")), eq(binding.user_id, placeholder("user_id"))))
+			.prepare(),
+	);
 	return (id) => {
 		const found = one().get({ id });
 		const where = found && place().get({ realm_id: found.realm_id });
-		return found && where && { ...found, realm: where.slug, owner_id: where.owner_id };
+		if (found === undefined || where === undefined) return undefined;
+		const { realm_id, created_by } = found;
+		const role = where.owner_id === created_by ? "admin" : bound().get({ realm_id, user_id: created_by })?.role;
+		return { ...found, realm: where.slug, payer: payerOf(found, role ?? null) };
 	};
 }

@@ -72,7 +72,7 @@ function machineOwnerOf(db: Reader): Reads["owner"] {
 		if (token === undefined) return undefined;
 		const owner = machine(token.machine_id);
 		if (owner === undefined) return undefined;
-		const { id: user_id, owner_id: payer, name, scopes, realm_id, environment, engines } = owner;
+		const { id: user_id, payer, name, scopes, realm_id, environment, engines } = owner;
 		const caller = { name: `${owner.realm}/${name}`, limits: limitsText(owner) };
 		const reach = { scopes, realm_id, environment, engines, expires_at: token.expires_at };
 		return { id: token.id, user_id, email: "", name, instance_admin: false, ...reach, machine: caller, payer };
