@@ -8,8 +8,8 @@ import { createSessionTokens } from "../crypto/session.ts";
 import { createIdentify } from "../policy/authenticate.ts";
 import { syncSecrets } from "../secrets/lists.ts";
 import { createWholeReads } from "../secrets/snapshot.ts";
-import { aMachine, aMachineToken, anEvent } from "../testing/rows.ts";
-import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+import { aBinding, aMachine, aMachineToken, anEvent } from "../testing/rows.ts";
+import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
 
 const rules = await openTestRules({ after });
 const { system, keyring } = rules;
@@ -37,21 +37,21 @@ const needs = {
 const sessions = createSessionTokens(() => keyring.session(), system);
 const identify = createIdentify({ store, system, sessions, noted: new Map<string, number>() });
 
-/** Makes a realm with a machine of its own, and lets the machine in. */
-async function machineOf(owner: { id: string }) {
-	const realm = await addRealm(store, owner, { keyring });
-	const machine = aMachine(realm.id);
+/** Makes a realm with a machine, and lets the machine in. Both are made by the same account. */
+async function machineOf(maker: { id: string }) {
+	const realm = await addRealm(store, maker, { keyring });
+	const machine = aMachine(realm.id, { created_by: maker.id });
 	await store.machines.set(machine, anEvent());
 	const { token, digest } = makeToken(system.randomBytes);
 	await store.machines.addToken(aMachineToken(machine.id, { digest }), anEvent());
-	const actor = await identify(`Bearer ${token}`, "request", "192.0.2.1", { forMachines: true });
-	return { realm, actor };
+	const enter = () => identify(`Bearer ${token}`, "request", "192.0.2.1", { forMachines: true });
+	return { realm, enter, actor: await enter() };
 }
 
 const [ada, bob] = [await addAccount(store), await addAccount(store)];
 const machines = [await machineOf(ada), await machineOf(ada), await machineOf(bob)] as const;
 
-test("machines of one owner share one bound, and another owner's is untouched", async () => {
+test("machines of one maker share one bound, and another maker's is untouched", async () => {
 	const [first, second, other] = machines;
 	const reads = machines.map(({ realm, actor }) => syncSecrets(needs, actor, realm.slug, "prod"));
 	for (let turn = 0; turn < 1000 && asked.length + Number(whole_reads.limit.used()) < 3; turn++) await nextTurn();
@@ -63,7 +63,7 @@ test("machines of one owner share one bound, and another owner's is untouched", 
 	await Promise.all(reads);
 });
 
-test("a flooding machine does not starve the machines of its owner's other realms", async () => {
+test("a flooding machine does not starve its maker's machines in other realms", async () => {
 	const [first, second] = machines;
 	arrived = 0;
 	const flood = Array.from({ length: 300 }, () => syncSecrets(needs, first.actor, first.realm.slug, "prod"));
@@ -89,9 +89,31 @@ test("a flooding machine does not starve the machines of its owner's other realm
 	assert.equal((await settled).filter(({ status }) => status === "rejected").length, 300 - 129);
 });
 
-test("what a machine causes while the disk is low on space counts against its realm's owner", () => {
+test("what a machine causes while the disk is low on space counts toward its maker", () => {
 	for (const { actor, realm } of machines.slice(0, 2)) {
 		const { cause } = noteBy(actor, system.now(), "secret.read", undefined, {});
 		assert.deepEqual(cause, [ada.id, `${ada.id} ${realm.id}`, actor.user_id]);
+	}
+});
+
+test("machines of a realm that an account is given do not delay that account, even after their maker has left", async () => {
+	const [maker, heir] = [await addAccount(store), await addAccount(store)];
+	const { realm, enter } = await machineOf(maker);
+	const own = await machineOf(heir);
+	await addBinding(store, realm, heir, "admin");
+	const { id, name, description } = realm;
+	const kept = aBinding(id, maker.id, { role: "admin" });
+	const change = { id, name, description, user_id: heir.id, by_owner: maker.id, kept, realms_per_account: 250 };
+	assert.equal(await store.realms.change(change, anEvent({ type: "realm.updated", realm_id: id })), "done");
+	const leave = () => store.policy.unbind({ realm_id: id, user_id: maker.id }, anEvent());
+	for (const end of [async () => true, leave]) {
+		assert.equal(await end(), true);
+		asked.splice(0);
+		const theirs = syncSecrets(needs, await enter(), realm.slug, "prod");
+		const mine = syncSecrets(needs, own.actor, own.realm.slug, "prod");
+		for (let turn = 0; turn < 1000 && asked.length < 2; turn++) await nextTurn();
+		assert.deepEqual(new Set(asked), new Set([id, own.realm.id]), "at the same time");
+		for (const release of held.splice(0)) release();
+		await Promise.all([theirs, mine]);
 	}
 });

@@ -4,9 +4,9 @@ import { githubClaims, type Json, newKey, signJwt } from "../../../../test/peers
 import { createThrottle } from "../accounts/throttle.ts";
 import { Pace } from "../http/pace.ts";
 import { createTestLog } from "../testing/log.ts";
-import { aMachine, anEvent, aTrust } from "../testing/rows.ts";
-import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
-import { exchangeJwt } from "./exchange.ts";
+import { aMachine, anEvent, aTrust, newId } from "../testing/rows.ts";
+import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
+import { type ExchangeNeeds, exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import type { KeySource } from "./issuer-keys.ts";
 import { readKeys } from "./key-set.ts";
@@ -18,9 +18,12 @@ const key = newKey("ES256", "own");
 
 const rules = await openTestRules({ after });
 const realm = await addRealm(rules.store, await addAccount(rules.store));
-const machine = aMachine(realm.id);
+const maker = await addAccount(rules.store);
+await addBinding(rules.store, realm, maker, "admin");
+const machine = aMachine(realm.id, { created_by: maker.id });
 await rules.store.machines.set(machine, anEvent());
-await rules.store.trusts.set(aTrust(machine.id, { claims: '{"repository_id":"2002"}' }), anEvent());
+const trust = aTrust(machine.id, { claims: '{"repository_id":"2002"}' });
+await rules.store.trusts.set(trust, anEvent());
 const { log, entries } = createTestLog();
 
 /** Issuers whose keys were asked for. */
@@ -32,7 +35,7 @@ const mint = (more: Json = {}) => signJwt(key, { ...githubClaims(ISSUER, AUDIENC
 const throttle = createThrottle({ knows: () => false });
 
 /** Shows a JWT. @returns `given`, the reason of the refusal, or the code of another one */
-async function show(jwt: string): Promise<unknown> {
+async function show(jwt: string, more: Partial<ExchangeNeeds> = {}): Promise<unknown> {
 	const needs = {
 		...rules,
 		...{ log, sightings: createSightings(), throttle, given_keys: new GivenKeys(), pace: new Pace() },
@@ -43,6 +46,7 @@ async function show(jwt: string): Promise<unknown> {
 			},
 			kept: () => undefined,
 		},
+		...more,
 	};
 	const input = { realm: realm.slug, machine: machine.name, jwt };
 	return exchangeJwt(needs, { request_id: "r", ip: "192.0.2.1" }, input).then(
@@ -73,6 +77,28 @@ test("nobody is asked for keys because of a JWT whose issuer is not that of a tr
 		asked.map(({ issuer, realm_id }) => [issuer, realm_id]),
 		[[ISSUER, realm.id]],
 	);
+});
+
+test("what an exchange takes up counts toward the account that made the machine, not toward the realm's owner", async () => {
+	const payers: string[] = [];
+	const sightings: ExchangeNeeds["sightings"] = {
+		...createSightings(),
+		see(payer) {
+			payers.push(payer);
+			return undefined;
+		},
+	};
+	const pace: ExchangeNeeds["pace"] = {
+		step([payer], work) {
+			payers.push(payer);
+			return work();
+		},
+	};
+	await rules.store.trusts.set({ ...trust, id: newId(), single_use: false }, anEvent());
+	asked.length = 0;
+	assert.equal(await show(mint(), { pace, sightings }), "given");
+	payers.push(...asked.map(({ payer }) => payer));
+	assert.deepEqual(payers, [maker.id, maker.id, maker.id]);
 });
 
 test("a source over its limit of JWT exchanges is refused before any issuer is asked for keys", async () => {

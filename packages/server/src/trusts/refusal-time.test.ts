@@ -59,6 +59,7 @@ function setUp(t: TestContext, issuer_keys: Pick<IssuerKeys, "keysOf" | "kept"> 
 			realms: { access: async (slug: string) => after(5, slug === realm.slug ? realm : undefined) },
 			machines: {
 				byName: async (_: string, name: string) => after(70, name === machine.name ? machine : undefined),
+				byId: async () => after(5, { ...machine, realm: realm.slug, payer: "ada" }),
 			},
 			trusts: {
 				list: async () => after(90, [trust]),
