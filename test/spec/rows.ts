@@ -53,7 +53,7 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	["engine_former_realm", "server", "written by a migration only", "–"],
 	["factor", "account", "10 per account, and 1 that is to be confirmed within 15 minutes", "409 `limit_reached`"],
 	["invitation", "account", "100 open ones per account, for 7 days", "409 `limit_reached`"],
-	["invitation_binding", "account", "50 open ones per realm", "409 `limit_reached`"],
+	["invitation_binding", "account", "50 open ones per realm, and 50 more of its owner", "409 `limit_reached`"],
 	["keyring", "account", "1 per realm, and those that the instance admin rotates", "as realms"],
 	["known_source", "account", "32 per account, for 30 days", "the oldest goes"],
 	[

@@ -2,7 +2,7 @@ import type { Config } from "../config.ts";
 import type { AppError } from "../errors.ts";
 import { decideBinding, refuseRole } from "../policy/decide.ts";
 import type { BindingOutcome, Role } from "../policy/model.ts";
-import { type Invited, MAX_INVITATIONS, MAX_INVITATIONS_OF_REALM } from "./model.ts";
+import { type Invitation, type Invited, MAX_INVITATIONS, MAX_INVITATIONS_OF_REALM } from "./model.ts";
 
 /** Tells whether only the instance admin's invitation makes an account with this address. Design: §15 */
 export function needsAdmin({ mode, allowed_domains }: Config["registration"], email: string): boolean {
@@ -15,16 +15,32 @@ export interface InvitingFacts {
 	hasAccount: boolean;
 	/** Open invitations of its maker, without the one that it replaces. */
 	count: number;
-	/** Of each realm of the invitation: whether it lives, and the open invitations into it. */
-	realms: { isLive: boolean; count: number }[];
+	/** Realms of the invitation. */
+	realms: {
+		/** Undefined when no such realm lives. */
+		owner_id: string | undefined;
+		/** Open invitations into it, and those among them that the same account made. */
+		count: number;
+		own: number;
+	}[];
 }
 
-/** Decides whether an invitation is made. */
-export function decideInvitation({ hasAccount, count, realms }: InvitingFacts): Invited {
+/**
+ * Decides whether an invitation is made. Of a realm's limit, only the owner's own invitations count toward the owner: others, even former admins, whose
+ * invitations stay open for a week, must not keep the owner from inviting. Design: §13
+ */
+export function decideInvitation(
+	{ created_by }: Pick<Invitation, "created_by">,
+	{ hasAccount, count, realms }: InvitingFacts,
+): Invited {
 	if (hasAccount) return "has_account";
-	if (realms.some(({ isLive }) => !isLive)) return "realm_gone";
+	if (realms.some(({ owner_id }) => owner_id === undefined)) return "realm_gone";
 	if (count >= MAX_INVITATIONS) return "limit_reached";
-	return realms.some((realm) => realm.count >= MAX_INVITATIONS_OF_REALM) ? "realm_limit_reached" : "done";
+	const isFull = realms.some((realm) => {
+		const counted = realm.owner_id === created_by ? realm.own : realm.count;
+		return counted >= MAX_INVITATIONS_OF_REALM;
+	});
+	return isFull ? "realm_limit_reached" : "done";
 }
 
 /** Facts known about an invitation when it is used. */

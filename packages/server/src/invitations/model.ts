@@ -14,7 +14,7 @@ export const MAX_INVITATIONS = 100;
 /** Roles of one invitation. */
 const MAX_INVITED_ROLES = 10;
 
-/** Open invitations into one realm. Design: §13 */
+/** Open invitations into one realm, and as many more of its owner. Design: §13 */
 export const MAX_INVITATIONS_OF_REALM = 50;
 
 /** Invitations of one address that a verified sign-in uses: those of instance admins, then others, each the oldest first. */

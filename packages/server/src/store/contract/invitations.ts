@@ -160,6 +160,16 @@ export async function invitationContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await idsOf(dora.id), [after.id], "and are gone");
 	});
 
+	test("others' open invitations into a realm do not count toward its owner", async () => {
+		const [owner, former, other] = [await addAccount(store), await addAccount(store), await addAccount(store)];
+		const realm = await addRealm(store, owner);
+		const invite = (maker: Account) => make(anInvitation(maker.id, { bindings: [invited(realm)] }));
+		for (let count = 0; count < MAX_INVITATIONS_OF_REALM; count++) assert.equal(await invite(former), "done");
+		assert.equal(await invite(other), "realm_limit_reached");
+		for (let count = 0; count < MAX_INVITATIONS_OF_REALM; count++) assert.equal(await invite(owner), "done");
+		assert.equal(await invite(owner), "realm_limit_reached");
+	});
+
 	test("expired ones are forgotten, and no others; all end when their maker is disabled", async () => {
 		const eve = await addAccount(store);
 		const [late, open] = [anInvitation(eve.id, { expires_at: MADE_AT }), anInvitation(eve.id)];

@@ -42,14 +42,17 @@ async function make(
 ): ReturnType<InvitationWrites["make"]> {
 	const { id, email, created_by, created_at } = invitation;
 	const open = "created_by = $1 AND email <> $2 AND expires_at > $3";
-	const intoRealm =
-		"realm_id = $1 AND EXISTS (SELECT 1 FROM invitation WHERE invitation.id = invitation_id AND expires_at > $2)";
+	const intoRealm = (made: string) =>
+		`realm_id = $1 AND EXISTS (SELECT 1 FROM invitation WHERE invitation.id = invitation_id AND expires_at > $2${made})`;
 	const realms = [];
 	for (const { realm_id } of bindings) {
-		const isLive = (await liveRealm(db, realm_id)) !== undefined;
-		realms.push({ isLive, count: await db.count("invitation_binding", intoRealm, [realm_id, created_at]) });
+		const owner_id = (await liveRealm(db, realm_id))?.user_id;
+		const count = await db.count("invitation_binding", intoRealm(""), [realm_id, created_at]);
+		const byMaker = intoRealm(" AND created_by = $3");
+		const own = await db.count("invitation_binding", byMaker, [realm_id, created_at, created_by]);
+		realms.push({ owner_id, count, own });
 	}
-	const decision = decideInvitation({
+	const decision = decideInvitation(invitation, {
 		hasAccount: await db.has("account", "email = $1", [email]),
 		count: await db.count("invitation", open, [created_by, email, created_at]),
 		realms,

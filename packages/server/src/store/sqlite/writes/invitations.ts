@@ -48,17 +48,16 @@ export function invitationWrites(db: Database, append: Append): Implementations<
 
 function making(db: Database, append: Append): Implementations<"write">["invitations"]["make"] {
 	const taken = db.prepare(EMAIL_TAKEN);
-	const live = db.prepare(LIVE_REALM);
+	const owner = db.prepare(LIVE_REALM).pluck();
 	const count = db
 		.prepare(
 			"SELECT count(*) FROM invitation WHERE created_by = @created_by AND email <> @email AND expires_at > @created_at",
 		)
 		.pluck();
-	const ofRealm = db
-		.prepare(
-			"SELECT count(*) FROM invitation_binding WHERE realm_id = ? AND (SELECT expires_at FROM invitation WHERE id = invitation_id) > ?",
-		)
-		.pluck();
+	const ofRealm = db.prepare(
+		"SELECT count(*) AS count, coalesce(sum(created_by = @created_by), 0) AS own FROM invitation_binding " +
+			"CROSS JOIN invitation ON id = invitation_id WHERE realm_id = @realm_id AND expires_at > @created_at",
+	);
 	const clear = db.prepare(
 		"DELETE FROM invitation WHERE created_by = @created_by AND (email = @email OR expires_at <= @created_at)",
 	);
@@ -68,12 +67,13 @@ function making(db: Database, append: Append): Implementations<"write">["invitat
 	);
 	const give = db.prepare("INSERT INTO invitation_binding (invitation_id, realm_id, role) VALUES (?, ?, ?)");
 	return ({ bindings, ...invitation }, event) => {
-		const decision = decideInvitation({
+		const { created_by, created_at } = invitation;
+		const decision = decideInvitation(invitation, {
 			hasAccount: taken.get(invitation.email) !== undefined,
 			count: count.get(invitation) as number,
 			realms: bindings.map(({ realm_id }) => ({
-				isLive: live.get(realm_id) !== undefined,
-				count: ofRealm.get(realm_id, invitation.created_at) as number,
+				owner_id: owner.get(realm_id) as string | undefined,
+				...(ofRealm.get({ realm_id, created_by, created_at }) as { count: number; own: number }),
 			})),
 		});
 		if (decision !== "done") return decision;
