@@ -8,7 +8,7 @@ export type CallerKeys = readonly [payer: string, ...string[]];
 const PARTS = [1, 3 / 4, 1 / 2] as const;
 
 /**
- * Computes how much a caller may use under one of its keys, so that a machine, or a realm with many, leaves room for the owner and the owner's other
+ * Computes how much a caller may use under one of its keys, so that a machine, or a realm with many, leaves room for the account and its machines in other
  * realms. Design: §13
  * @param max what the account is allowed
  * @param depth of the key, the outermost being 0

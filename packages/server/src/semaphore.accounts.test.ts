@@ -131,7 +131,7 @@ test("beyond 64 waiting long questions an account is refused under the limit's n
 	await Promise.all(all);
 });
 
-test("a machine's waiting questions leave room for its owner, the owner's other realms and the realm's other machines", async () => {
+test("a machine's waiting questions leave room for its account, for other realms and for the realm's other machines", async () => {
 	const { turns, begun, ask, end } = bench();
 	const isRefused = (error: unknown) => error instanceof AppError && error.code === "rate_limited";
 	const flood = Array.from({ length: 33 }, (_, at) => ask("ada/shop/bot", `bot${at}`));

@@ -248,7 +248,7 @@ test("one source has 16 MiB of answers on their way, others theirs; who leaves g
 	await until(() => made.returned === 33);
 });
 
-test("the answers to one owner's machines are counted together", async (t) => {
+test("the answers to one account's machines are counted together", async (t) => {
 	let machines = 0;
 	const identify = () =>
 		anActor({
