@@ -96,7 +96,7 @@ test("what a machine causes while the disk is low on space counts toward its mak
 	}
 });
 
-test("machines of a realm that an account is given do not delay that account, even after their maker has left", async () => {
+test("machines of a realm that an account is given do not delay its own, even after their maker has left", async () => {
 	const [maker, heir] = [await addAccount(store), await addAccount(store)];
 	const { realm, enter } = await machineOf(maker);
 	const own = await machineOf(heir);

@@ -83,10 +83,7 @@ test("what an exchange takes up counts toward the account that made the machine,
 	const payers: string[] = [];
 	const sightings: ExchangeNeeds["sightings"] = {
 		...createSightings(),
-		see(payer) {
-			payers.push(payer);
-			return undefined;
-		},
+		see: (payer) => void payers.push(payer),
 	};
 	const pace: ExchangeNeeds["pace"] = {
 		step([payer], work) {
