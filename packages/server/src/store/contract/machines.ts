@@ -67,7 +67,7 @@ export async function machineContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await store.realms.count(machine.id, undefined), 1);
 	});
 
-	test("a machine counts toward its maker, whoever owns the realm, for as long as the maker is an admin of it", async () => {
+	test("a machine counts toward its maker, even in a realm of another account, until the maker is no longer an admin there", async () => {
 		const [maker, heir] = [await addAccount(store), await addAccount(store)];
 		const realm = await addRealm(store, maker);
 		await addBinding(store, realm, heir, "admin");
