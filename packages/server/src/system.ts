@@ -16,6 +16,11 @@ export interface System {
 	uuid(): string;
 }
 
+/** Reads when an id was made, in Unix milliseconds; NaN for text that is no id. */
+export function madeAtMs(id: string): number {
+	return Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
+}
+
 /** Random bytes fetched at once: asking the kernel for 24 costs as much as asking for 4,096. */
 const POOL_BYTES = 4096;
 

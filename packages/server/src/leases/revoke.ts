@@ -1,5 +1,5 @@
 import type { Log } from "../log.ts";
-import type { System } from "../system.ts";
+import { madeAtMs, type System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
 import type { Lease, LeaseStore, Removal } from "./model.ts";
@@ -102,7 +102,7 @@ async function quarantine(needs: RevokeNeeds, lease: Lease): Promise<void> {
 
 /** Reads when a lease began from its id, a UUIDv7, in Unix milliseconds: a MAC covers it, and not `created_at`. */
 export function startOf({ id }: Pick<Lease, "id">): number {
-	return Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
+	return madeAtMs(id);
 }
 
 function attemptsOf({ attempts }: Pick<Lease, "attempts">): number {

@@ -1,3 +1,4 @@
+import { madeAtMs } from "../system.ts";
 import { KEY_BYTES, MAX_VERSIONS, SUPERSEDED_MS } from "./model.ts";
 
 /** Use and limit of a live realm. */
@@ -21,7 +22,8 @@ export interface Coming {
 export interface Kept {
 	version: number;
 	bytes: number;
-	created_at: string;
+	/** UUIDv7 that tells when it was made: a MAC covers it, and not `created_at`. */
+	id: string;
 }
 
 /** Versions to drop: those up to a number, their total bytes, and how many of them a realm with room would have kept. */
@@ -50,11 +52,13 @@ export function lastToConsider(room: Room, coming: Coming): number {
 export function decideRoom(room: Room, coming: Coming, kept: readonly Kept[]): Giving | undefined {
 	if (coming.isNewKey && (room.keys + 1) * KEY_BYTES > room.limit) return undefined;
 	const excess = excessOf(room, coming);
-	const minuteAgo = new Date(Date.parse(coming.created_at) - SUPERSEDED_MS).toISOString();
+	const minute_ago_ms = Date.parse(coming.created_at) - SUPERSEDED_MS;
 	const giving = { up_to: 0, bytes: 0, dropped: 0 };
 	for (const [index, old] of kept.entries()) {
 		const isOld = old.version <= coming.version - MAX_VERSIONS;
-		const isSuperseded = old.version < coming.version - 1 && (kept[index + 1]?.created_at ?? "") <= minuteAgo;
+		const next = kept[index + 1];
+		const isSuperseded =
+			old.version < coming.version - 1 && (next === undefined || madeAtMs(next.id) <= minute_ago_ms);
 		if (!isOld && (giving.bytes >= excess || !isSuperseded)) break;
 		giving.up_to = old.version;
 		giving.bytes += old.bytes;

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { MAX_ROWS } from "../../realms/row-limits.ts";
 import type { NewVersion, Promoted } from "../../secrets/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, doomed, MADE_AT } from "../../testing/rows.ts";
+import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, doomed, MADE_AT, newIdAt } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -14,9 +14,12 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 	const owner = await addAccount(store);
 
 	const DAY = "2030-01-02T00:00:00.000Z";
+	const DAY_S = 86_400;
 	const newRealm = async () => (await addRealm(store, await addAccount(store))).id;
 	const sized = (bytes: number) => Buffer.alloc(bytes, 7);
 	const at = (seconds: number) => new Date(Date.parse(MADE_AT) + seconds * 1000).toISOString();
+	/** Facts of a version that is made so many seconds after the first ones. */
+	const madeAt = (seconds: number) => ({ id: newIdAt(Date.parse(at(seconds))), created_at: at(seconds) });
 	const set = (realm_id: string, key: string, given: Partial<NewVersion> = {}) =>
 		secrets.set(aVersion(realm_id, key, given), anEvent({ realm_id }));
 	const remove = (realm_id: string, key: string) =>
@@ -74,7 +77,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		const late = { created_at: DAY, realm_bytes: 8000 };
 		assert.equal(typeof (await set(realm, "a", { ...late, value: sized(488) })), "object");
 		assert.deepEqual(await versionsOf(realm, "a"), [2, 3, 4, 5]);
-		assert.equal(typeof (await set(realm, "a", { ...late, value: sized(1488), created_at: at(2 * 86_400) })), "object");
+		assert.equal(typeof (await set(realm, "a", { ...late, value: sized(1488), created_at: at(2 * DAY_S) })), "object");
 		assert.deepEqual(await versionsOf(realm, "a"), [4, 5, 6]);
 		assert.deepEqual(await versionsOf(realm, "other"), [1, 2]);
 		assert.deepEqual(await versionsOf(realm, "a", "prod"), [1, 2]);
@@ -90,8 +93,8 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 	test("a version superseded in the last minute is not dropped: the write is refused instead", async () => {
 		const realm = await newRealm();
 		for (const [index, seconds] of [0, 10, 70].entries())
-			await fill(realm, ["a"], { created_at: at(seconds), comment: String(index) });
-		const full = (seconds: number) => ({ value: sized(488), realm_bytes: 3000, created_at: at(seconds) });
+			await fill(realm, ["a"], { ...madeAt(seconds), comment: String(index) });
+		const full = (seconds: number) => ({ value: sized(488), realm_bytes: 3000, ...madeAt(seconds) });
 		assert.equal(await set(realm, "a", full(69.999)), "limit_reached");
 		assert.deepEqual(await versionsOf(realm, "a"), [1, 2, 3]);
 		assert.equal(typeof (await set(realm, "a", full(70))), "object");
@@ -99,6 +102,16 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await set(realm, "a", full(129.999)), "limit_reached");
 		assert.equal(typeof (await set(realm, "a", full(130))), "object");
 		assert.deepEqual(await versionsOf(realm, "a"), [3, 4, 5]);
+	});
+
+	test("the id of a version says when it was made, whatever its other columns say", async () => {
+		const realm = await newRealm();
+		const full = (seconds: number) => ({ value: sized(488), realm_bytes: 3000, ...madeAt(seconds) });
+		for (const seconds of [0, 10, 70]) await fill(realm, ["a"], { ...madeAt(seconds), created_at: at(-DAY_S) });
+		assert.equal(await set(realm, "a", full(69.999)), "limit_reached");
+		const other = await newRealm();
+		for (const seconds of [0, 10, 70]) await fill(other, ["a"], { ...madeAt(seconds), created_at: at(DAY_S) });
+		assert.equal(typeof (await set(other, "a", full(70))), "object");
 	});
 
 	test("the current version is never dropped, however full the realm is", async () => {

@@ -64,7 +64,7 @@ export async function findRoom(
 		secret_id === undefined || up_to < 1
 			? []
 			: await db.sql.rows<Kept>(
-					`SELECT version, length(value) + ${VERSION_BYTES} AS bytes, created_at FROM secret_version WHERE secret_id = $1 AND version <= $2 ORDER BY version`,
+					`SELECT version, length(value) + ${VERSION_BYTES} AS bytes, id FROM secret_version WHERE secret_id = $1 AND version <= $2 ORDER BY version`,
 					[secret_id, up_to],
 				);
 	return decideRoom(room, coming, kept);

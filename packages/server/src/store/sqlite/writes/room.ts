@@ -16,7 +16,7 @@ export function roomOf(db: Database) {
 		)
 		.pluck();
 	const versions = db.prepare(
-		`SELECT version, length(value) + ${VERSION_BYTES} AS bytes, created_at FROM secret_version WHERE secret_id = ${BOUND} AND version <= ${BOUND} ORDER BY version`,
+		`SELECT version, length(value) + ${VERSION_BYTES} AS bytes, id FROM secret_version WHERE secret_id = ${BOUND} AND version <= ${BOUND} ORDER BY version`,
 	);
 	const keptOf = (secret_id: number | undefined, up_to: number): Kept[] =>
 		secret_id === undefined || up_to < 1 ? [] : (versions.all(secret_id, up_to) as Kept[]);
