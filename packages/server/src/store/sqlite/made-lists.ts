@@ -18,14 +18,14 @@ const CHOSEN = {
 		SELECT * FROM (SELECT trust.id, trust.created_at FROM trust JOIN machine ON machine.id = machine_id ${LIVE} WHERE ${theirs("trust")} ${newest("trust")})
 		UNION SELECT trust.id, trust.created_at FROM machine JOIN trust ON machine_id = machine.id ${LIVE} WHERE ${theirs("machine")}
 	) AS one ${newest("one")}`,
-	invitations: `SELECT id FROM invitation WHERE created_by = @user_id AND expires_at > @now ${newest("invitation")}`,
+	invitations: `SELECT id FROM invitation WHERE created_by = @user_id AND expires_at > @now ORDER BY id DESC LIMIT ${MAX_MADE_SHOWN}`,
 };
 
 const PLACED = `JOIN ${believed("machine")} m ON m.id = made.machine_id JOIN ${believed("realm")} r ON r.id = m.realm_id`;
 const PLACE = "slug || '/' || m.name AS machine";
 
-const shown = (columns: string, from: string, chosen: string) =>
-	`SELECT ${columns} FROM ${from} WHERE made.id IN (${chosen}) ORDER BY made.created_at DESC`;
+const shown = (columns: string, from: string, chosen: string, age = "made.created_at") =>
+	`SELECT ${columns} FROM ${from} WHERE made.id IN (${chosen}) ORDER BY ${age} DESC`;
 
 const SHOWN = {
 	machines: shown(
@@ -43,7 +43,12 @@ const SHOWN = {
 		`${believed("trust")} made ${PLACED}`,
 		CHOSEN.trusts,
 	),
-	invitations: shown("id, email, created_at, expires_at", `${believed("invitation")} made`, CHOSEN.invitations),
+	invitations: shown(
+		"id, email, created_at, expires_at",
+		`${believed("invitation")} made`,
+		CHOSEN.invitations,
+		"made.id",
+	),
 };
 
 /** Questions about what a revocation can end. They run in the reader thread. */

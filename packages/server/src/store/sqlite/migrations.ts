@@ -23,6 +23,7 @@ import { PASSKEYS } from "./migrations/0025-passkeys.ts";
 import { LEASE_COUNTS } from "./migrations/0026-lease-counts.ts";
 import { RESTORED_REALMS } from "./migrations/0027-restored-realms.ts";
 import { VERSIONS_BY_AGE } from "./migrations/0028-versions-by-age.ts";
+import { INVITATIONS_BY_ID } from "./migrations/0029-invitations-by-id.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -288,4 +289,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	LEASE_COUNTS,
 	RESTORED_REALMS,
 	VERSIONS_BY_AGE,
+	INVITATIONS_BY_ID,
 ];

@@ -5,8 +5,8 @@ import type { Late, Snapshot } from "../database.ts";
 /** Condition on an invitation that has not expired; $2 names its maker, or nobody. */
 const LISTED = "expires_at > $1 AND $2 IN (created_by, '')";
 
-/** Conditions on an address's invitations, and on those of instance admins. */
-const OF_ADDRESS = `email = $1 AND expires_at > $2 ORDER BY created_at LIMIT ${MAX_INVITATIONS_USED}`;
+/** Conditions on an address's invitations, and on those of instance admins. Ids are in the order of creation, and MACs cover them. */
+const OF_ADDRESS = `email = $1 AND expires_at > $2 ORDER BY id LIMIT ${MAX_INVITATIONS_USED}`;
 const OF_ADMINS = "created_by IN (SELECT id FROM account WHERE instance_admin AND disabled_at IS NULL)";
 
 /** Answers questions about open invitations. */

@@ -30,7 +30,7 @@ export function invitationReads(db: Reader): Reads {
 	};
 }
 
-/** Prepares the list of an address's invitations: of instance admins first. */
+/** Prepares the list of an address's invitations: those of instance admins first, then by age. Their ids tell it, which MACs cover. */
 function invitationsOfAddress(db: Reader, withRoles: AddRoles): Reads["forEmail"] {
 	const oldest = (condition: SQL) =>
 		later(() =>
@@ -38,7 +38,7 @@ function invitationsOfAddress(db: Reader, withRoles: AddRoles): Reads["forEmail"
 				.select()
 				.from(invitation)
 				.where(and(condition, gt(invitation.expires_at, placeholder("now"))))
-				.orderBy(asc(invitation.created_at))
+				.orderBy(asc(invitation.id))
 				.limit(MAX_INVITATIONS_USED)
 				.prepare(),
 		);
