@@ -30,7 +30,7 @@ const SEALED = "a box that opens in this row alone";
 const VALUES = "it grants nobody access, and the sums of the tip show what was put back";
 const NEXT_LOOK =
 	"it says when to look again; the id says since when, and what is absent before that is looked for again";
-const COUNTED = "a count that bounds what is stored, and grants nothing";
+const COUNTED = "a count that bounds what is stored, and grants nothing; the look counts again";
 
 /**
  * Every kind of row that grants something, delays a revocation, or says which value is current, by table. The writer's triggers, the reads' views, the
@@ -265,7 +265,7 @@ export const OTHER_TABLES: Readonly<Record<string, string>> = {
 	audit_key_in_part: "the content of a part",
 	audit_key_set: "named by the hash of its parts, which the chain of events covers; verifying the log compares them",
 	audit_part_in_set: "the content of a set",
-	lease_count: `${COUNTED}; the look counts again`,
+	lease_count: COUNTED,
 	migration: "compared with the program's own",
 	tip: "a box of its own",
 };

@@ -1,6 +1,7 @@
 import { type ChainEnd, GENESIS } from "../../audit/chain.ts";
 import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
+import { VERSION_BYTES } from "../../secrets/model.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
 import { addTerm, differingSums, type KeySums, openTipBox } from "../row-ledger.ts";
 import type { Sql } from "./connection.ts";
@@ -35,7 +36,22 @@ export async function findMisfits(sql: Sql, macs: RowMacs, which: readonly RowSu
 	const log = end.seq === tip.seq && end.hash.equals(tip.hash) ? [] : ["the end of the audit log"];
 	const newer = await newerTables(sql, macs, tip.rows.newest);
 	const old = newer.map((table) => `rows of ${table} newer than the tip`);
-	return { access: [...log, ...old, ...found("access")], content: found("content") };
+	const counts = which.includes("content") && !(await areRealmsCounted(sql)) ? ["the counts of realms"] : [];
+	return { access: [...log, ...old, ...found("access")], content: [...found("content"), ...counts] };
+}
+
+const HELD = `SELECT realm_id, sum(bytes) AS bytes FROM (
+	SELECT realm_id, length(value) + ${VERSION_BYTES} AS bytes FROM secret_version JOIN secret ON secret.id = secret_id
+	UNION ALL SELECT realm_id, length(value) + ${VERSION_BYTES} FROM deleted_version JOIN deleted_secret ON deleted_secret.id = deletion_id
+) AS version GROUP BY realm_id`;
+
+const MISCOUNTED = `SELECT 1 FROM realm LEFT JOIN (${HELD}) AS held ON held.realm_id = realm.id
+	LEFT JOIN (SELECT realm_id, count(*) AS keys FROM secret GROUP BY realm_id) AS named ON named.realm_id = realm.id
+	WHERE deleted_at IS NULL AND (realm.bytes <> coalesce(held.bytes, 0) OR realm.keys <> coalesce(named.keys, 0)) LIMIT 1`;
+
+/** Tells whether each live realm holds as many bytes and keys as its row says. It reads every version, without the values. */
+async function areRealmsCounted(sql: Sql): Promise<boolean> {
+	return (await sql.rows(MISCOUNTED)).length === 0;
 }
 
 /** Finds the tables with a row that fits its MAC and is newer than the tip: everything else was put back as it once was. */

@@ -14,6 +14,7 @@ import { migrate, schemaOf } from "./migrate.ts";
 import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { openReader, openWriter } from "./open.ts";
+import { countRealms } from "./realm-counts.ts";
 import { blessAll } from "./row-guard.ts";
 import { hasNextNumber, restoreNextNumber } from "./secret-numbers.ts";
 import { findMisfits, keepTip, openChain } from "./tip.ts";
@@ -89,6 +90,7 @@ export function adoptRows(file: string, keysOf: (shared: KeyRow[]) => AdoptionKe
 		const keeper = keepTip(db, chain, macs);
 		if (!hasNextNumber(db)) restoreNextNumber(db);
 		countLeases(db);
+		countRealms(db);
 		blessAll(db);
 		let count = 0;
 		for (const [table, names] of believedRows(db)) {

@@ -5,6 +5,7 @@ import type { RowMacs } from "../../crypto/row-macs.ts";
 import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
 import { differingSums, noRows, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
 import { areLeasesCounted } from "./lease-counts.ts";
+import { areRealmsCounted } from "./realm-counts.ts";
 import { guardWrites, newestId, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import { hasNextNumber } from "./secret-numbers.ts";
@@ -54,9 +55,17 @@ export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[
 		// Content that is newer than the tip: everything else was put back as it once was.
 		const old = [...newer].map((table) => `rows of ${table} newer than the tip`);
 		const numbers = hasNextNumber(db) ? [] : ["the number of the next secret"];
-		const counts = which.includes("content") && !areLeasesCounted(db) ? ["the counts of leases"] : [];
+		const counts = which.includes("content") ? findMiscounts(db) : [];
 		return { access: [...log, ...numbers, ...old, ...rows("access")], content: [...rows("content"), ...counts] };
 	})();
+}
+
+/** Names the counts that are not those of the rows. */
+function findMiscounts(db: Database): string[] {
+	return [
+		...(areLeasesCounted(db) ? [] : ["the counts of leases"]),
+		...(areRealmsCounted(db) ? [] : ["the counts of realms"]),
+	];
 }
 
 function isEndOfLog(db: Database, { seq, hash }: Tip): boolean {
