@@ -21,7 +21,7 @@ export function addAuditVerifyCommand(audit: Command, io: Io): void {
 		usage: "verify",
 		summary: "check that no event, and nothing that it granted, was altered; exits with 0 only then, else with 1",
 		details:
-			"The server also compares its accounts, sessions, API tokens, realms, roles, limits, engines' configurations, providers, linked identities and keys with the log, and names those that were forged, changed, taken away or put back after they had ended, and events of an account, token or session that was not there. The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events may be missing between two others: these are counted as gaps.",
+			"The server also compares its accounts, sessions, API tokens, realms, roles, limits, engines' configurations, providers, linked identities and keys with the log, and names those that were forged, changed, taken away or put back after they had ended, and events of an account, token or session that was not there. It also tells which tables have other rows, such as values, versions and leases, that another program wrote. The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events may be missing between two others: these are counted as gaps.",
 		options: [
 			option("--seq <number>", "event of a checkpoint that was kept elsewhere"),
 			option("--hash <hex>", "its hash"),
@@ -51,11 +51,14 @@ async function verify(context: Context<VerifyOptions>): Promise<void> {
 		["message", optional(answer, "message")],
 		...listed(answer, "differences", inWords).map((line) => ["row", line] as const),
 		...listed(answer, "strange", strangeInWords).map((line) => ["event", line] as const),
+		...(Array.isArray(answer.altered) ? answer.altered.map((what) => ["altered", String(what)] as const) : []),
 	]);
 	if (status === "rows_differ")
 		throw new Failure("failed", "rows grant something else than the audit log says", { code: "rows_differ" });
 	if (status === "events_differ")
 		throw new Failure("failed", "events are of somebody who was not there", { code: "events_differ" });
+	if (status === "rows_altered")
+		throw new Failure("failed", "another program altered the database", { code: "rows_altered" });
 	if (status !== "intact") throw new Failure("failed", "the audit log is not intact", { code: "audit_not_intact" });
 }
 

@@ -6,9 +6,10 @@ import { openWriter } from "../store/sqlite/open.ts";
 import { anActor } from "../testing/actor.ts";
 import { countEvents } from "../testing/events.ts";
 import { createTestLog } from "../testing/log.ts";
-import { anEvent } from "../testing/rows.ts";
-import { openTestRules } from "../testing/rules.ts";
+import { aLease, anEvent, aVersion } from "../testing/rows.ts";
+import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import type { Cleanup } from "../testing/store.ts";
+import { tamperWith } from "../testing/tamper.ts";
 import { parseAnchor, verifyLog } from "./audit.ts";
 import { checkpointText } from "./chain.ts";
 import { createCheckpointer } from "./checkpoints.ts";
@@ -34,7 +35,7 @@ async function setUp(t: Cleanup) {
 	/** Changes the database behind the server's back, as anybody with a database tool can. */
 	const tamper = (statements: string) => {
 		const db = openWriter(file);
-		db.exec(`DROP TRIGGER IF EXISTS audit_event_keep; DROP TRIGGER IF EXISTS audit_event_stay; ${statements}`);
+		tamperWith(db, () => db.exec(statements));
 		db.close();
 	};
 	const verify = async (outside?: { seq: number; hash: Buffer }) => {
@@ -102,7 +103,7 @@ test("a log that was cut off is found by a checkpoint in the database, and witho
 	tamper("DELETE FROM audit_event WHERE seq > 6");
 	assert.deepEqual(await verify(), { status: "truncated", seq: 7, checkpoints: 1, is_anchored: false });
 	tamper(`DELETE FROM audit_checkpoint; DELETE FROM audit_event WHERE seq > 6`);
-	assert.equal((await verify()).status, "intact", "nothing inside tells");
+	assert.equal((await verify()).status, "rows_altered", "the tip alone tells");
 	tamper(`DELETE FROM audit_event WHERE seq > 6`);
 	assert.deepEqual(await verify(kept), { status: "truncated", seq: 7, checkpoints: 0, is_anchored: true });
 });
@@ -114,6 +115,33 @@ test("a checkpoint from outside that is true anchors the log, and one that is no
 	const other = { seq: 3, hash: kept.hash };
 	assert.deepEqual(await verify(other), { status: "altered", seq: 3, checkpoints: 1, is_anchored: true });
 });
+
+/** Changes of rows that no event names, and what verifying says. */
+const ALTERED_ROWS: Record<string, [statement: string, altered: string[]]> = {
+	"a version": [
+		"UPDATE secret_version SET expires_at = '2040'",
+		["the sum of content rows", "rows of secret_version"],
+	],
+	"a lease": ["UPDATE lease SET due_at = 33000000000000", ["the sum of content rows", "rows of lease"]],
+	"a deleted lease": ["DELETE FROM lease", ["the sum of content rows"]],
+	"a record of the server itself": [
+		"INSERT INTO meta (name, value) VALUES ('leases_paused', '2030')",
+		["rows of meta"],
+	],
+};
+
+for (const [what, [statement, altered]] of Object.entries(ALTERED_ROWS)) {
+	test(`a change of rows that no event names is named beside the intact log: ${what}`, async (t) => {
+		const rules = await setUp(t);
+		const { store } = rules;
+		const { id: realm_id } = await addRealm(store, await addAccount(store));
+		await store.secrets.set(aVersion(realm_id, "KEY"), anEvent({ realm_id }));
+		await store.leases.begin(aLease(realm_id), null, anEvent({ realm_id }));
+		rules.tamper(statement);
+		const found = await verifyLog(rules, ADMIN, undefined);
+		assert.deepEqual([found.status, found.altered], ["rows_altered", altered]);
+	});
+}
 
 const ALTERED_NAMES: Record<string, string> = {
 	"a key renamed": "UPDATE audit_key SET key = 'OTHER' WHERE key = 'DB_URL'",

@@ -8,6 +8,7 @@ import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/au
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { AccountSemaphore, QuestionNeeds } from "../semaphore.ts";
+import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import type { Comparison } from "./comparison.ts";
 import type { EventQuery, EventScope } from "./event-query.ts";
@@ -35,6 +36,7 @@ export interface AuditNeeds extends QuestionNeeds {
 
 /** Dependencies of verifying the log. */
 export interface VerifyNeeds extends AuditNeeds {
+	store: AuditNeeds["store"] & Pick<Store, "misfits">;
 	verifications: Pick<AccountSemaphore, "run">;
 }
 
@@ -155,24 +157,31 @@ async function namesAlike(accounts: AuditNeeds["store"]["accounts"], start: stri
 
 /** Result of verifying the log. */
 export interface Verification extends Omit<ChainReport, "status">, Comparison {
-	/** `rows_differ`: the log is intact, but rows grant something else than it says. `events_differ`: events are of somebody who was not there. */
-	status: ChainReport["status"] | "rows_differ" | "events_differ";
+	/**
+	 * `rows_differ`: the log is intact, but rows grant something else than it says. `events_differ`: events are of somebody who was not there.
+	 * `rows_altered`: other rows do not fit their MACs or the tip.
+	 */
+	status: ChainReport["status"] | "rows_differ" | "events_differ" | "rows_altered";
+	/** What the look at all rows found, also where no event names them: values, versions, leases, the server's own records. */
+	altered: string[];
 	/** Signed checkpoints compared. */
 	checkpoints: number;
 	/** True if a checkpoint from outside was among them: without one, a log that was cut off or rolled back as a whole looks intact. */
 	is_anchored: boolean;
 }
 
-function statusOf({ status }: ChainReport, { differences, strange }: Comparison): Verification["status"] {
-	if (status !== "intact" || differences.length + strange.length === 0) return status;
-	return differences.length > 0 ? "rows_differ" : "events_differ";
+function statusOf({ status }: ChainReport, { differences, strange }: Comparison, altered: readonly string[]) {
+	if (status !== "intact") return status;
+	if (differences.length > 0) return "rows_differ";
+	if (strange.length > 0) return "events_differ";
+	return altered.length > 0 ? "rows_altered" : status;
 }
 
 const NOT_COMPARED: Comparison = { differences: [], strange: [], named_from: undefined };
 
 /**
  * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if given; then what the rows grant with
- * what the log granted, and events with who was there to make them.
+ * what the log granted, and events with who was there to make them; and all rows with their MACs and the tip.
  * @throws AppError forbidden, insufficient_scope, rate_limited (too many of this account's verifications wait)
  * Design: §10
  */
@@ -181,14 +190,16 @@ export async function verifyLog(needs: VerifyNeeds, actor: Actor, outside: Ancho
 	return needs.verifications.run(() => verify(needs, actor, outside), actor);
 }
 
-async function verify(needs: AuditNeeds, actor: Actor, outside: Anchor | undefined): Promise<Verification> {
+async function verify(needs: VerifyNeeds, actor: Actor, outside: Anchor | undefined): Promise<Verification> {
 	const { report, checkpoints } = await proveLog(needs.store.audit, needs.keyring, outside);
 	// A log that was altered proves nothing about rows.
 	const compared = report.status === "intact" ? await needs.store.audit.compare() : NOT_COMPARED;
-	const status = statusOf(report, compared);
+	const { access, content } = await needs.store.misfits();
+	const altered = [...access, ...content];
+	const status = statusOf(report, compared, altered);
 	const facts = { status, last_seq: report.last.seq };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "audit.verified", undefined, facts));
-	return { ...report, ...compared, status, checkpoints, is_anchored: outside !== undefined };
+	return { ...report, ...compared, status, altered, checkpoints, is_anchored: outside !== undefined };
 }
 
 /** Reads what was stated about the log last, for the instance admin. @throws AppError forbidden, insufficient_scope */

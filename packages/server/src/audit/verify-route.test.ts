@@ -12,6 +12,7 @@ test("the answer's schema lists every kind of row and every kind of maker", () =
 		differing: RIGHT_KINDS.length,
 		differences: RIGHT_KINDS.map((kind) => ({ kind, id: "i", problem: "unknown" })),
 		strange: MAKER_KINDS.map((kind) => ({ ...event, kind, id: "i", problem: "unknown" })),
+		altered: [],
 	};
 	assert.deepEqual(v.safeParse(answer, found).issues, undefined);
 	assert.ok(["machine", "machine_token"].every((kind) => (MAKER_KINDS as readonly string[]).includes(kind)));

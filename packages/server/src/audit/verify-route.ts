@@ -46,6 +46,7 @@ const MESSAGES: Readonly<Record<Verification["status"], (found: Verification) =>
 		`the log is intact, but ${length === 1 ? "one row grants" : `${length} rows grant`} something else than it says: another program altered the database`,
 	events_differ: ({ strange: { length } }) =>
 		`the log is intact, but ${length === 1 ? "one event is" : `${length} events are`} of somebody who was not there: another program had altered the database`,
+	rows_altered: ({ altered }) => `the log is intact, but another program altered the database: ${altered.join(", ")}`,
 };
 
 /** Spec: API › Audit. Design: §10. */
@@ -57,7 +58,7 @@ export function verifyRoute(needs: VerifyNeeds): Route {
 		query: Anchor,
 		status: 200,
 		answer: v.object({
-			status: v.picklist(["intact", "altered", "truncated", "rows_differ", "events_differ"]),
+			status: v.picklist(["intact", "altered", "truncated", "rows_differ", "events_differ", "rows_altered"]),
 			message: v.string(),
 			events: Count,
 			checkpoints: Count,
@@ -76,6 +77,7 @@ export function verifyRoute(needs: VerifyNeeds): Route {
 				}),
 			),
 			strange: v.array(StrangeEvent),
+			altered: v.array(v.string()),
 			named_from: v.optional(Count),
 		}),
 		errors: ["rate_limited"],
@@ -92,6 +94,7 @@ export function verifyRoute(needs: VerifyNeeds): Route {
 				differing: found.differences.length,
 				differences: found.differences.slice(0, MAX_LISTED),
 				strange: found.strange.slice(0, MAX_LISTED),
+				altered: found.altered,
 				named_from: found.named_from?.seq,
 			};
 		},
