@@ -12,14 +12,35 @@ const replace = (database: DatabaseSync, tables: readonly string[]) => {
 		database.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM ${KEPT}.${table}`);
 };
 
-const putBack = (name: string, tables: readonly string[]): Forgery => ({
+const putBack = (name: string, tables: readonly string[], andThen?: (database: DatabaseSync) => void): Forgery => ({
 	name: `rollback: ${name}`,
-	apply: (database) => tamperWith(database, () => replace(database, tables)),
+	apply: (database) =>
+		tamperWith(database, () => {
+			replace(database, tables);
+			andThen?.(database);
+		}),
 });
+
+/** Puts an empty tree in the place of each index that finds the rows of a table by their ids. */
+function emptyIndexesById(database: DatabaseSync, table: RowTable): void {
+	const indexes = database
+		.prepare("SELECT l.name FROM pragma_index_list(?, 'main') l JOIN pragma_index_info(l.name, 'main') i WHERE i.seqno = 0 AND i.name = 'id'")
+		.all(table);
+	for (const { name } of indexes)
+		database.exec(`CREATE INDEX main.emptied ON ${table} (id) WHERE 0; PRAGMA writable_schema = ON;
+			UPDATE main.sqlite_schema SET rootpage = (SELECT rootpage FROM main.sqlite_schema WHERE name = 'emptied') WHERE name = '${name}';
+			DELETE FROM main.sqlite_schema WHERE name = 'emptied'; PRAGMA writable_schema = RESET`);
+}
+
+/** Hides from a start that versions and leases are newer than the tip, where it asks an index. */
+const behindIndexes = (database: DatabaseSync) => {
+	for (const table of ["secret_version", "lease"] as const) emptyIndexesById(database, table);
+};
 
 /** Rights, log and tip of one earlier time, over newer content. */
 export const OVER_NEWER_CONTENT: readonly Forgery[] = [
 	putBack("rights, log and tip", [...ACCESS, ...LOG, "tip"]),
+	putBack("rights, log and tip, behind empty indexes of the content", [...ACCESS, ...LOG, "tip"], behindIndexes),
 	putBack("rights, log, tip and leases", [...ACCESS, ...LOG, "tip", "lease", "lease_count", "meta"]),
 ];
 

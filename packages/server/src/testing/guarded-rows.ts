@@ -113,6 +113,20 @@ export const isRow = (db: Database, table: RowTable, number: number) =>
 		.key.map((column) => `${column} = ${sampleOf(db, table, column, number)}`)
 		.join(" AND ");
 
+/** Puts an empty tree in the place of each index of a table, also of those that SQLite makes by itself. */
+export function emptyIndexesOf(db: Database, table: RowTable): void {
+	db.unsafeMode();
+	const indexes = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?").pluck().all(table);
+	for (const [place, name] of indexes.entries()) {
+		const columns = db.prepare("SELECT name FROM pragma_index_info(?)").pluck().all(name);
+		db.exec(`CREATE INDEX emptied_${place} ON ${table} (${columns.join(", ")}) WHERE 0`);
+		db.pragma("writable_schema = ON");
+		db.exec(`UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'emptied_${place}') WHERE name = '${name}';
+			DELETE FROM sqlite_schema WHERE name = 'emptied_${place}'`);
+		db.pragma("writable_schema = RESET");
+	}
+}
+
 /** Removes every entry of an index, with its text as it was: writable_schema allows that to any program. */
 export function emptyIndex(db: Database, name: string): void {
 	db.unsafeMode();

@@ -24,6 +24,7 @@ import { LEASE_COUNTS } from "./migrations/0026-lease-counts.ts";
 import { RESTORED_REALMS } from "./migrations/0027-restored-realms.ts";
 import { VERSIONS_BY_AGE } from "./migrations/0028-versions-by-age.ts";
 import { INVITATIONS_BY_ID } from "./migrations/0029-invitations-by-id.ts";
+import { NO_VERSIONS_BY_AGE } from "./migrations/0030-no-versions-by-age.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -290,4 +291,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	RESTORED_REALMS,
 	VERSIONS_BY_AGE,
 	INVITATIONS_BY_ID,
+	NO_VERSIONS_BY_AGE,
 ];

@@ -112,7 +112,7 @@ export interface Sum {
 
 /**
  * Sums up the rows of a database, each under the key that made its MAC, and compares their indexes with them.
- * @param newest the newest id that the tip knows; a table that is not summed up is asked for newer ones by its index
+ * @param newest the newest id that the tip knows; a table that is not summed up is asked for newer ones alone
  */
 export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[], newest: string | undefined): Sum {
 	const sums = new Map<string, Record<RowSum, bigint>>();
@@ -142,11 +142,11 @@ export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[], new
 	return { sums, unfit, misindexed, newer };
 }
 
-/** Tells whether a table has a row with a MAC that fits and an id beyond the newest one. The index finds it: usually there is none. */
+/** Tells whether a table has a row with a MAC that fits and an id beyond the newest one. It reads every row, but no value, because an index may hide one. */
 function hasNewer(db: Database, macs: RowMacs, table: RowTable, newest: string | undefined): boolean {
 	const { dated } = kindOf(table);
 	if (dated === undefined || newest === undefined) return false;
-	const rows = db.prepare(`SELECT mac, ${rowText(table)} FROM main.${table} WHERE ${dated} > ?`).raw();
+	const rows = db.prepare(`SELECT mac, ${rowText(table)} FROM main.${table} NOT INDEXED WHERE ${dated} > ?`).raw();
 	for (const [mac, text] of rows.iterate(newest) as IterableIterator<[RowValue, string]>)
 		if (macs.signed(mac, text) !== undefined) return true;
 	return false;
@@ -156,7 +156,7 @@ function hasNewer(db: Database, macs: RowMacs, table: RowTable, newest: string |
 export function newestId(db: Database): string {
 	const ids = TABLES.flatMap((table) => {
 		const { dated } = kindOf(table);
-		return dated === undefined ? [] : [db.prepare(`SELECT max(${dated}) FROM main.${table}`).pluck().get()];
+		return dated === undefined ? [] : [db.prepare(`SELECT max(${dated}) FROM main.${table} NOT INDEXED`).pluck().get()];
 	});
 	return ids.reduce<string>((newest, id) => (typeof id === "string" && id > newest ? id : newest), "");
 }
