@@ -13,8 +13,11 @@ const UNREAD = "the server reads it nowhere, or makes it anew";
 const FREE_BUT_NOTICED = [
 	"deleted_version.value",
 	"engine_config.sealed",
+	"factor.sealed",
 	"keyring.wrapped",
 	"lease.payload",
+	"realm.bytes",
+	"realm.keys",
 	"secret_version.value",
 	"sso_provider.sealed",
 ];

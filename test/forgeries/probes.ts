@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { makeToken } from "../../packages/server/src/crypto/api-token.ts";
 import type { Answer, Api } from "../harness/client.ts";
 import { secretPath } from "../harness/fixtures.ts";
+import { requestsWithEndedCodes } from "./codes.ts";
 import { type ForgedWorld, VALUES } from "./world.ts";
 
 /** A token that a forger made as the server does: its digest can be written into a row. */
@@ -12,13 +13,13 @@ const isServed = ({ status }: Answer) => status < 300;
 
 /** Asks for what the log says has ended, or was never granted. @throws AssertionError when it is granted */
 export async function askTheDead(world: ForgedWorld, api: Api): Promise<void> {
-	const { slug, mallorys, people, ended, old_password } = world;
+	const { slug, mallorys, people, ended, old_password, codes, machines } = world;
 	const { mallory, viewer, ex, changer, disabled, root } = people;
 	const denied = async (what: string, asked: Promise<Answer>) => {
 		const answer = await asked;
 		assert.ok(!isServed(answer), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`);
 	};
-	for (const token of [...ended, FORGED_TOKEN.token])
+	for (const token of [...ended, machines.ended.token, FORGED_TOKEN.token])
 		await denied("a token that is none", api.get("/realms", { token }));
 	for (const { token } of [mallory, ex, disabled])
 		await denied("a secret of others", api.get(`${secretPath(slug, "FIRST")}?env=prod`, { token }));
@@ -33,6 +34,11 @@ export async function askTheDead(world: ForgedWorld, api: Api): Promise<void> {
 			assert.doesNotMatch(text, /first value|second value|another realm/, "a value of another realm");
 		}
 	}
+	await Promise.all([
+		denied("a JWT that was used", api.post("/auth/jwt", machines.used)),
+		denied("a JWT of a trust that ended", api.post("/auth/jwt", machines.byFormerTrust())),
+		...requestsWithEndedCodes(people, codes).map(([what, path, body]) => denied(what, api.post(path, body))),
+	]);
 	// Each costs 100 ms and more, except where nothing is believed.
 	const logins = [
 		[changer.email, old_password],
@@ -42,10 +48,11 @@ export async function askTheDead(world: ForgedWorld, api: Api): Promise<void> {
 }
 
 /** Reads what stands. @throws AssertionError when an operator gets less, or anybody another value */
-export async function askTheLiving({ slug, people, operator }: ForgedWorld, api: Api): Promise<void> {
+export async function askTheLiving({ slug, people, operator, machines }: ForgedWorld, api: Api): Promise<void> {
 	const isError = ({ status }: Answer) => status >= 500;
 	for (const [env, values, token] of [
 		["dev", VALUES.dev, operator],
+		["dev", VALUES.dev, machines.token],
 		["dev", VALUES.dev, people.owner.token],
 		["prod", VALUES.prod, people.owner.token],
 	] as const) {

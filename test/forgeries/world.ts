@@ -8,6 +8,9 @@ import { apiToken, bind, type Person, realm, secret, secretPath, unique } from "
 import { startOidcProvider } from "../peers/oidc.ts";
 import { type Redis, startRedis } from "../peers/redis.ts";
 import { type OidcWorld, startOidcWorld } from "../sso/oidc-world.ts";
+import { type Codes, endCodes, makeCodes } from "./codes.ts";
+import { addFormerRealms } from "./former-realms.ts";
+import { endMachines, type Machines, makeMachines } from "./machines.ts";
 
 /** The data of a stopped server at two times, and what people and machines know. */
 export interface ForgedWorld {
@@ -27,6 +30,8 @@ export interface ForgedWorld {
 	readonly ended: readonly string[];
 	/** Password of `changer` before. */
 	readonly old_password: string;
+	readonly codes: Codes;
+	readonly machines: Machines;
 	readonly lease: Credential;
 	readonly redis: Redis;
 	close(): Promise<void>;
@@ -38,7 +43,9 @@ interface Credential {
 	readonly username: string;
 }
 
-type Name = "root" | "owner" | "viewer" | "ex" | "changer" | "disabled" | "mallory";
+const NEWCOMERS = ["owner", "viewer", "ex", "changer", "disabled", "factored", "unfactored", "mallory"] as const;
+
+type Name = "root" | (typeof NEWCOMERS)[number];
 
 /** Values that operators read: by environment and key. */
 export const VALUES = {
@@ -58,6 +65,7 @@ export async function createForgedWorld(): Promise<ForgedWorld> {
 	const made = await fill(sso, redis, ends);
 	const [before, honest] = [join(root, "before"), join(root, "honest")];
 	await sso.server.stop();
+	await addFormerRealms(sso.server.data);
 	spawnSync("cp", ["-a", sso.server.data, before]);
 	await sso.server.restart();
 	await finish(sso, made);
@@ -78,8 +86,7 @@ async function newcomer({ client }: OidcWorld, name: string): Promise<Person> {
 async function fill(sso: OidcWorld, redis: Redis, ends: AsyncDisposableStack) {
 	const { client } = sso;
 	const people = { root: sso.root } as Record<Name, Person>;
-	for (const name of ["owner", "viewer", "ex", "changer", "disabled", "mallory"] as const)
-		people[name] = await newcomer(sso, name);
+	for (const name of NEWCOMERS) people[name] = await newcomer(sso, name);
 	const { owner, viewer, ex, mallory, changer, disabled } = people;
 	const [{ slug }, { slug: other }] = [await realm(client, owner), await realm(client, owner)];
 	const { slug: mallorys } = await realm(client, mallory);
@@ -117,6 +124,8 @@ async function fill(sso: OidcWorld, redis: Redis, ends: AsyncDisposableStack) {
 		ended_session,
 		ended: [revoked.token, made.token, ended_session, disabled.token],
 		old_password: changer.password,
+		codes: await makeCodes(client, people, [slug, other]),
+		machines: await makeMachines(client, owner, [slug, other]),
 		lease,
 		ended_lease,
 	};
@@ -174,5 +183,7 @@ async function finish(sso: OidcWorld, made: Made): Promise<void> {
 	await secret(client, owner, made.slug, "SECOND", VALUES.dev.SECOND);
 	ok(await client.delete(`/realms/${made.slug}/leases/${made.ended_lease.id}`, { token: owner.token }));
 	ok(await client.delete(`${secretPath(made.slug, "DELETED")}?env=dev`, { token: owner.token }));
+	await endCodes(client, made.people, made.codes);
+	await endMachines(client, owner, made.machines);
 	ok(await client.get(`/eso/${made.slug}?env=dev`, { token: owner.token }));
 }
