@@ -8,6 +8,7 @@ import { readConfig } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { loadMasterKey } from "../crypto/master-key.ts";
 import { verifyBackup } from "../offline.ts";
+import { openWriter } from "../store/sqlite/open.ts";
 import { system } from "../system.ts";
 import type { BackupTask } from "../testing/backup-process.ts";
 import { ACCOUNTS, makeBackedUp } from "../testing/backups.ts";
@@ -16,7 +17,9 @@ import { makeFolder, openTestStore } from "../testing/store.ts";
 const PROCESS = join(import.meta.dirname, "../testing/backup-process.ts");
 /** More steps than any task has: a loop that gets there does not die where it should. */
 const MOST_STEPS = 60;
-/** Steps between two restores that are repeated. */
+/** The same for an adoption, which makes a copy and a backup first. */
+const MOST_STEPS_OF_ADOPTION = 150;
+/** Steps between two restores or adoptions that are repeated. */
 const EVERY = 3;
 process.umask(0o077);
 const compiled = await makeFolder({ after });
@@ -111,4 +114,28 @@ test("a restore that is killed before any change of a file leaves the old databa
 	}
 	assert.deepEqual(left, new Set([2, 1]), "the old one first, then the restored one");
 	assert.ok(died > 5 && died < MOST_STEPS, `it died ${died} times`);
+});
+
+/** Alters the database as another program does. */
+function forge(directory: string): void {
+	const db = openWriter(join(directory, "svc.db"));
+	db.exec("UPDATE account SET disabled_at = '2030-01-01T00:00:00.000Z'");
+	db.close();
+}
+
+test("an adoption that is killed before any change of a file leaves a database that can be adopted", async () => {
+	let died = 0;
+	for (let target = 1; target <= MOST_STEPS_OF_ADOPTION; target += EVERY) {
+		const directory = await imageOf(`adopt-${target}`);
+		forge(directory);
+		const [signal, said] = await run(directory, "adopt", String(target));
+		if (signal !== null) assert.deepEqual(await run(directory, "adopt", "never"), [null, ""]);
+		assert.deepEqual(await accountsOf(directory), ACCOUNTS);
+		if (signal === null) {
+			assert.equal(said, "");
+			break;
+		}
+		died++;
+	}
+	assert.ok(died > 5 && died < MOST_STEPS_OF_ADOPTION / EVERY, `it died ${died} times`);
 });

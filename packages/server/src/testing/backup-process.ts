@@ -9,10 +9,11 @@ import { loadMasterKey } from "../crypto/master-key.ts";
 import { restoreBackup } from "../offline.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import { system } from "../system.ts";
+import { adoptDatabase } from "../wiring/adoption.ts";
 import { wireBackups } from "../wiring/backups.ts";
 
-/** The process's task with a data directory: make a backup of it, or restore a file into it. */
-export type BackupTask = "make" | "restore";
+/** The process's task with a data directory: make a backup of it, restore a file into it, or adopt its database. */
+export type BackupTask = "make" | "restore" | "adopt";
 
 const [directory = "", task = "", target = "", file = ""] = process.argv.slice(2);
 
@@ -78,6 +79,9 @@ async function main(): Promise<void> {
 	if (task === "restore") {
 		watchFiles();
 		await restoreBackup(config, file, { replace: true, confirm: async () => true });
+	} else if (task === "adopt") {
+		watchFiles();
+		await adoptDatabase(config, { again: true, confirm: async () => true });
 	} else {
 		const store = await openSqliteStore({ directory, now: system.now(), onFailure: die });
 		const { key } = await loadMasterKey(config, await store.keys.fingerprint(), system);
