@@ -32,10 +32,16 @@ function filledIndexes({ honest }: ForgedWorld): string[] {
 	return filled.map(({ name }) => name);
 }
 
+/** Removes the entries of an index. */
+export const emptied = (index: string): Forgery => ({
+	name: `index: ${index} emptied`,
+	apply: (database) => emptyIndex(database, index),
+});
+
 /** Forgeries of the log's indexes, behind which events would not be found. */
 export function ofIndexes(world: ForgedWorld): Forgery[] {
 	return filledIndexes(world).flatMap((index) => [
-		{ name: `index: ${index} emptied`, apply: (database) => emptyIndex(database, index) },
+		emptied(index),
 		{ name: `index: ${index} dropped`, apply: (database) => database.exec(`DROP INDEX main.${index}`) },
 	]);
 }

@@ -3,9 +3,10 @@ import { after, before, test } from "node:test";
 import { skipWithoutRedis } from "../peers/redis.ts";
 import { WITH_AN_AIM } from "./aims.ts";
 import { expectNoticed } from "./expected.ts";
+import { emptied } from "./indexes.ts";
 import { OF_LOG, OF_TIP, WITHIN_LOG } from "./log.ts";
 import { OVER_NEWER_CONTENT, WITH_ONE_TABLE_KEPT } from "./rollbacks.ts";
-import { moved, swapped } from "./rows.ts";
+import { moved, ofRows, swapped } from "./rows.ts";
 import type { Forgery } from "./trial.ts";
 import { createForgedWorld, type ForgedWorld } from "./world.ts";
 
@@ -31,6 +32,9 @@ const OF_ROWS: Readonly<Record<string, Forgery>> = {
 	"rows as they once were": named(WITH_AN_AIM, "everything that ended, as it once was"),
 	"all accounts deleted": named(WITH_AN_AIM, "to be the first account"),
 	"an older value as the current one": named(WITH_AN_AIM, "an older value"),
+	"a lease put off": named(WITH_AN_AIM, "a credential that lives longer"),
+	"a role deleted": named(ofRows("binding"), "a row deleted"),
+	"an index of roles without entries": emptied("binding_in_order"),
 };
 
 /** One forgery of the log of each class. */
