@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { system } from "./system.ts";
+import { madeAtMs, system } from "./system.ts";
 
 test("random bytes are as many as were asked for, of every size", () => {
 	for (const size of [0, 1, 8, 16, 24, 32, 1023, 1024, 1025, 4096, 10_000]) {
@@ -48,7 +48,7 @@ test("ids are UUIDs of version 7, all different, and begin with the time", () =>
 	const ids = Array.from({ length: 2000 }, () => system.uuid());
 	for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 	assert.equal(new Set(ids).size, ids.length);
-	const made = Number.parseInt((ids[0] ?? "").replace("-", "").slice(0, 12), 16);
+	const made = madeAtMs(ids[0] ?? "");
 	assert.ok(Math.abs(made - system.now().getTime()) < 60_000);
 });
 
