@@ -189,9 +189,12 @@ test("a request is as the schema of SAML has it, and names who asks, whom, and w
 	skip: withoutXmllint,
 }, async () => {
 	const { saml, said, settings } = examiner();
-	for (const email_attribute of ["mail", undefined]) {
+	for (const [email_attribute, again] of [
+		["mail", true],
+		[undefined, false],
+	] as const) {
 		const url = new URL(
-			await saml.loginUrl("settings", { ...settings, email_attribute }, AWKWARD, "_request", said.now),
+			await saml.loginUrl("settings", { ...settings, email_attribute }, AWKWARD, "_request", said.now, again),
 		);
 		const request = inflateRawSync(Buffer.from(url.searchParams.get("SAMLRequest") ?? "", "base64")).toString();
 		assert.equal(problemsOf("saml-schema-protocol-2.0.xsd", request), "");
@@ -199,6 +202,7 @@ test("a request is as the schema of SAML has it, and names who asks, whom, and w
 		assert.match(request, / Destination="https:\/\/idp\.example\.com\/sso"/);
 		assert.match(request, / AssertionConsumerServiceURL="https:\/\/svc\.example\.com\/acs\?a=1&#38;b=&#39;2&#39;"/);
 		assert.equal(/nameid-format:emailAddress/.test(request), email_attribute === undefined, "asks for the address");
+		assert.equal(/ ForceAuthn="true"/.test(request), again, "asks for a new sign-in");
 		assert.deepEqual([...url.searchParams.keys()], ["SAMLRequest"]);
 	}
 });

@@ -1,6 +1,6 @@
 import { SsoRefusal } from "../model.ts";
 import { checkIssuer, checkVersion } from "./response.ts";
-import { checkNotBefore, checkNotOnOrAfter, refusedFrom } from "./times.ts";
+import { checkNotBefore, checkNotOnOrAfter, parseInstant, refusedFrom } from "./times.ts";
 import { attribute, childrenOf, is, named, only, textOf } from "./xml.ts";
 
 const BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
@@ -27,6 +27,8 @@ export interface OneLogin {
 	assertion_id: string;
 	/** ISO 8601 UTC instant until which the assertion must be remembered. */
 	until: string;
+	/** Milliseconds since 1970 at which the person signed in at the provider. */
+	authenticated_ms: number;
 }
 
 /**
@@ -42,11 +44,12 @@ export function checkAssertion(assertion: Element, expected: ExpectedAssertion):
 	checkRecipient(confirmation, expected.acs_url);
 	checkConfirmationTime(confirmation, expected.now_ms);
 	checkConditions(only(assertion, "assertion", "Conditions"), expected);
-	checkSession(only(assertion, "assertion", "AuthnStatement"), expected.now_ms);
+	const authenticated_ms = checkSession(only(assertion, "assertion", "AuthnStatement"), expected.now_ms);
 	return {
 		request_id: requestOf(confirmation, expected.request_ids),
 		assertion_id: attribute(assertion, "ID") ?? "",
 		until: refusedFrom(attribute(confirmation, "NotOnOrAfter")),
+		authenticated_ms,
 	};
 }
 
@@ -87,9 +90,11 @@ function checkConditions(conditions: Element, { audience, now_ms }: ExpectedAsse
 	if (restrictions.length === 0 || !isForUs) throw new SsoRefusal("audience");
 }
 
-/** Checks that the person signed in at the provider, and that the session there has not ended. */
-function checkSession(statement: Element, now_ms: number): void {
-	checkNotBefore(attribute(statement, "AuthnInstant"), now_ms);
+/** Checks that the person signed in at the provider, and that the session there has not ended. @returns when, in milliseconds since 1970 */
+function checkSession(statement: Element, now_ms: number): number {
+	const authenticated = attribute(statement, "AuthnInstant");
+	checkNotBefore(authenticated, now_ms);
 	const end = attribute(statement, "SessionNotOnOrAfter");
 	if (end !== undefined) checkNotOnOrAfter(end, now_ms);
+	return parseInstant(authenticated);
 }

@@ -31,13 +31,16 @@ export interface LoginRequest {
 	id: string;
 	/** The provider's address for requests. */
 	sso_url: string;
+	/** True if the person must sign in again, even if the provider still knows them. */
+	reauthenticate: boolean;
 	/** True if people must be named by their e-mail. Otherwise the provider chooses: some reject a request for a format. */
 	by_email: boolean;
 	now: Date;
 }
 
 /** Writes the address that carries a request to the provider, by the HTTP-Redirect binding. */
-export function writeLoginUrl({ id, sso_url, by_email, now }: LoginRequest, sp: ServiceProvider): string {
+export function writeLoginUrl(login: LoginRequest, sp: ServiceProvider): string {
+	const { id, sso_url, reauthenticate, by_email, now } = login;
 	const attributes = {
 		ID: id,
 		Version: "2.0",
@@ -47,9 +50,10 @@ export function writeLoginUrl({ id, sso_url, by_email, now }: LoginRequest, sp: 
 		AssertionConsumerServiceURL: sp.acs_url,
 	};
 	const written = Object.entries(attributes).map(([name, value]) => ` ${name}="${escapeXml(value)}"`);
+	const forced = reauthenticate ? ' ForceAuthn="true"' : "";
 	const issuer = `<saml:Issuer xmlns:saml="${NS.assertion}">${escapeXml(sp.entity_id)}</saml:Issuer>`;
 	const policy = `<samlp:NameIDPolicy AllowCreate="true"${by_email ? ` Format="${EMAIL}"` : ""}/>`;
-	const request = `<samlp:AuthnRequest xmlns:samlp="${NS.protocol}"${written.join("")}>${issuer}${policy}</samlp:AuthnRequest>`;
+	const request = `<samlp:AuthnRequest xmlns:samlp="${NS.protocol}"${written.join("")}${forced}>${issuer}${policy}</samlp:AuthnRequest>`;
 	const url = new URL(sso_url);
 	url.searchParams.append("SAMLRequest", deflateRawSync(request).toString("base64"));
 	return url.href;

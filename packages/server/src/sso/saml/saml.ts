@@ -42,7 +42,7 @@ const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 };
 const MAX_FIELD = 262_144;
 
 /** The person in a provider's response, and the facts that make the response good for one login. */
-export interface SamlIdentity extends Asserted, OneLogin {}
+export type SamlIdentity = Asserted & OneLogin;
 
 /** The answer that a browser brought back from a provider. */
 export interface SamlResponse {
@@ -61,9 +61,17 @@ export interface Saml {
 	 * The address at the provider where a login begins.
 	 * @param id names the settings: it changes with them
 	 * @param request_id an XML name
+	 * @param reauthenticate whether the person must sign in again, even if the provider still knows them
 	 * @throws ProviderUnavailable
 	 */
-	loginUrl(id: string, settings: SamlSettings, sp: ServiceProvider, request_id: string, now: Date): Promise<string>;
+	loginUrl(
+		id: string,
+		settings: SamlSettings,
+		sp: ServiceProvider,
+		request_id: string,
+		now: Date,
+		reauthenticate?: boolean,
+	): Promise<string>;
 	/** Identifies the person who came back. The caller checks whether the response was used before. @throws SsoRefusal, ProviderUnavailable */
 	identify(settings: SamlSettings, sp: ServiceProvider, answer: SamlResponse): Promise<SamlIdentity>;
 	/** Our metadata, XML. */
@@ -92,10 +100,10 @@ export function createSaml(): Saml {
 			hint: "one source sends many SAML responses: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
 		},
 		close: () => thread.close(),
-		async loginUrl(id, settings, sp, request_id, now) {
+		async loginUrl(id, settings, sp, request_id, now, reauthenticate = false) {
 			const { sso_url } = found(await read(id, settings, now).catch(aboutSettings));
 			const by_email = settings.email_attribute === undefined;
-			return writeLoginUrl({ id: request_id, sso_url, by_email, now }, sp);
+			return writeLoginUrl({ id: request_id, sso_url, reauthenticate, by_email, now }, sp);
 		},
 		async test(settings, now) {
 			found(await thread.ask(questionOf(settings, now)).catch(aboutSettings));

@@ -10,7 +10,7 @@ const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,12})?Z$/;
 
 /** Gives milliseconds since 1970. @throws SsoRefusal malformed when the instant is missing or does not exist */
-function parseInstant(text: string | undefined): number {
+export function parseInstant(text: string | undefined): number {
 	const seconds = INSTANT.exec(text ?? "")?.[1];
 	const parsed = Date.parse(`${text}`);
 	// Date takes the 31st of February for the 3rd of March.
