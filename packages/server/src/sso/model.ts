@@ -23,6 +23,8 @@ export interface Asserted {
 	email_verified: boolean;
 	name: string | undefined;
 	groups: string[];
+	/** Milliseconds since 1970 at which the person signed in at the provider, if it says so. */
+	authenticated_ms?: number;
 }
 
 /** The reason for a refused login, as the audit log records it. Callers never learn it. */
@@ -55,6 +57,10 @@ export type RefusalReason =
 	| "linked_elsewhere"
 	/** The provider's settings admit no account for this new person. */
 	| "not_provisioned"
+	/** The provider does not say that the person has signed in again since they were asked to. */
+	| "auth_time"
+	/** Another person than the owner of the session signed in again. */
+	| "another_person"
 	/** The code of an invitation is not for this address, or cannot be used. */
 	| "invitation"
 	/** The provider could not be asked. */

@@ -41,6 +41,8 @@ export function readClaims(id_token: IDToken, userinfo: Claims, { issuer, groups
 		email_verified: addressed.email_verified === true,
 		name: text(id_token.name) ?? text(userinfo.name),
 		groups: groups_claim === undefined ? [] : list(id_token[groups_claim] ?? userinfo[groups_claim]),
+		// Only the id_token's: userinfo is not about this sign-in.
+		...(id_token.auth_time !== undefined && { authenticated_ms: id_token.auth_time * 1000 }),
 	};
 }
 

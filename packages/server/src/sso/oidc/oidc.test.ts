@@ -61,6 +61,17 @@ test("the provider is asked with state, nonce and an S256 challenge", async () =
 	assert.equal(searchParams.get("response_type"), "code");
 });
 
+test("a provider that is asked for a new sign-in says when it was", async () => {
+	const flow = { ...newFlow(), reauthenticate: true };
+	const before = Date.now();
+	const query = await visit(oidc, settings(), flow);
+	const { authenticated_ms = 0, ...who } = await oidc.identify("1", settings(), flow, query, "192.0.2.1");
+	assert.deepEqual(who, alice());
+	assert.ok(authenticated_ms >= before - 1000 && authenticated_ms <= Date.now(), String(authenticated_ms));
+	const { searchParams } = new URL(await oidc.authorizationUrl("1", settings(), newFlow()));
+	assert.deepEqual([searchParams.get("prompt"), searchParams.get("max_age")], [null, null]);
+});
+
 test("a callback with another state, or none, is refused before the code is used", async () => {
 	const flow = newFlow();
 	const query = await visit(oidc, settings(), flow);

@@ -22,6 +22,8 @@ export interface OidcFlow {
 	nonce: string;
 	/** 43 to 128 characters. Spec: RFC 7636 §4.1 */
 	verifier: string;
+	/** Whether the person must sign in again, even if the provider still knows them. */
+	reauthenticate?: boolean;
 }
 
 /** Logins at OpenID Connect providers with the authorization code flow. Design: §11 */
@@ -80,7 +82,7 @@ export function createOidc(): Oidc {
 	}
 
 	return {
-		async authorizationUrl(id, settings, { redirect_uri, state, nonce, verifier }) {
+		async authorizationUrl(id, settings, { redirect_uri, state, nonce, verifier, reauthenticate = false }) {
 			const { config } = await providerOf(id, settings);
 			const address = buildAuthorizationUrl(config, {
 				redirect_uri: new URL(redirect_uri).href,
@@ -89,6 +91,8 @@ export function createOidc(): Oidc {
 				nonce,
 				code_challenge: await calculatePKCECodeChallenge(verifier),
 				code_challenge_method: "S256",
+				// Both, as some providers heed only one of them; max_age also makes them send auth_time.
+				...(reauthenticate && { prompt: "login", max_age: "0" }),
 			});
 			return address.href;
 		},
