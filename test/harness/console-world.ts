@@ -66,6 +66,7 @@ export const PAGES: readonly ListedPage[] = [
 		prepare: openTable,
 	},
 	{ name: "confirm", path: () => "/console/confirm?target=/console/account", heading: () => "Is it you?" },
+	{ name: "confirm-refused", path: () => "/console/confirm/provider?error=forbidden", heading: () => "Is it you?" },
 	...["Doctor", "Engines", "Backups", "Keys", "Limits", "Providers"].map((title) => {
 		const name = title.toLowerCase();
 		return { name, path: () => `/console/${name}`, heading: () => title };

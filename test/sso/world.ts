@@ -2,7 +2,7 @@ import { type Answer, type Api, api } from "../harness/client.ts";
 import { events, type ReadEvent } from "../harness/events.ts";
 import { ok } from "../harness/expect.ts";
 import { type Person, person } from "../harness/fixtures.ts";
-import { type Server, startServer } from "../harness.ts";
+import { type Server, type ServerOptions, startServer } from "../harness.ts";
 
 /** A server where people sign in through providers of any protocol. */
 export interface SsoWorld {
@@ -17,9 +17,9 @@ export interface SsoWorld {
 	close(): Promise<void>;
 }
 
-/** Starts a server without providers, and stops it again when that fails. */
-export async function startSsoWorld(): Promise<SsoWorld> {
-	const server = await startServer();
+/** Starts a server without providers, and stops it again when that fails. @param options of the server */
+export async function startSsoWorld(options?: ServerOptions): Promise<SsoWorld> {
+	const server = await startServer(options);
 	try {
 		return await settleIn(server);
 	} catch (error) {

@@ -41,7 +41,7 @@ export interface Notes {
 	reveal?: { target: string; until: number } | undefined;
 	/** Kept for the next page alone. */
 	once?: Once | undefined;
-	/** Unix milliseconds at which the person gave the password again. */
+	/** Unix milliseconds at which the person gave the password, or signed in, again. */
 	confirmed_at?: number;
 	/** Set while the last page held a value. */
 	hasShown?: boolean;
@@ -64,6 +64,8 @@ export interface Page {
 	status?: number;
 	/** Seconds after which the browser asks for the page again. */
 	refresh?: number;
+	/** Address of another site that the browser goes on to: a redirect after a form would be refused by the page's policy. */
+	away?: string;
 	/** Cookies to set. */
 	cookies?: readonly string[];
 }

@@ -176,6 +176,7 @@ const notAllowed = () =>
 
 function show({ layout }: Site, frame: Frame, page: Page): PageAnswer {
 	const refresh: Record<string, string> = page.refresh === undefined ? {} : { refresh: String(page.refresh) };
+	if (page.away !== undefined) refresh.refresh = `0;url=${page.away}`;
 	const shown = {
 		status: page.status ?? 200,
 		headers: { ...layout.headers, ...refresh },

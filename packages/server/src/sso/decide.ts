@@ -142,3 +142,15 @@ export function leftOut(changes: readonly RoleChange[]): string | undefined {
 	const realms = changes.filter(isLeftOut).map(({ slug }) => slug);
 	return realms.length === 0 ? undefined : realms.join();
 }
+
+/** Milliseconds by which a provider's clock may differ from ours when it says that somebody has just signed in. */
+const CLOCK_DIFFERENCE_MS = 30_000;
+
+/**
+ * Decides whether a person has signed in at the provider since they were asked to.
+ * @param authenticated_ms when the provider says that they did, if it does
+ */
+export function hasSignedInSince(since_ms: number, authenticated_ms: number | undefined, now_ms: number): boolean {
+	if (authenticated_ms === undefined) return false;
+	return authenticated_ms >= since_ms - CLOCK_DIFFERENCE_MS && authenticated_ms <= now_ms + CLOCK_DIFFERENCE_MS;
+}

@@ -11,11 +11,31 @@ const MAX_COOKIE_CHARACTERS = 4096;
 const SECRET_BYTES = 32;
 
 /** A command line program, or the console, that waits for the end of a login. */
-export interface Waiting {
+interface WaitingLogin {
 	/** Address to which the browser returns, without a query: on loopback, or a path of the console. */
 	address: string;
 	/** base64url of the SHA-256 of the verifier that it sends at the end. */
 	challenge: string;
+}
+
+/** A session of the console whose owner is to sign in again. */
+interface Reauthentication {
+	/** Path of the console to which the browser returns, without a query. */
+	address: string;
+	/** Id of the session. */
+	jti: string;
+	/** Milliseconds since 1970 at which the owner was asked. */
+	since_ms: number;
+	/** The page to go on to. */
+	target: string;
+}
+
+/** Whatever waits for the end of a flow. */
+export type Waiting = WaitingLogin | Reauthentication;
+
+/** Tells whether a flow is for a session that stands, and opens none. */
+export function isReauthentication(waiting: Waiting | null): waiting is Reauthentication {
+	return waiting !== null && "jti" in waiting;
 }
 
 /** A login that a browser has begun. */

@@ -1,6 +1,6 @@
 import type { Visitor } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
-import type { Flow, Flows, Waiting } from "./flows.ts";
+import { type Flow, type Flows, isReauthentication, type Waiting } from "./flows.ts";
 import type { SignedIn } from "./identity.ts";
 import type { Provider } from "./providers.ts";
 import { guarded, type RefusalNeeds } from "./refusals.ts";
@@ -10,11 +10,12 @@ export type LoginResult = { cookie: string } & ({ signedIn: SignedIn } | { locat
 
 /**
  * Gives the address that tells a waiting program of a refusal: by its code alone, because any page can send a browser there.
- * @throws the error itself when no program waits
+ * @throws the error itself when nothing waits
  */
 export function refusalAddress(error: unknown, waiting: Waiting | null): string {
 	if (waiting === null || !(error instanceof AppError)) throw error;
-	return `${waiting.address}?error=${error.code}`;
+	const target = isReauthentication(waiting) ? `&target=${encodeURIComponent(waiting.target)}` : "";
+	return `${waiting.address}?error=${error.code}${target}`;
 }
 
 /** Asks a protocol whose login it is; the flow is undefined while it is unknown which one the answer belongs to. */

@@ -3,7 +3,8 @@ import { hash } from "node:crypto";
 import { test } from "node:test";
 import { anActor } from "../testing/actor.ts";
 import { createTestSystem } from "../testing/system.ts";
-import { createCodes, type LoginNeeds, linkByCode, redeemCode } from "./login.ts";
+import { createCodes } from "./codes.ts";
+import { type LoginNeeds, linkByCode, redeemCode } from "./login.ts";
 import type { Provider } from "./providers.ts";
 
 const verifier = "v".repeat(43);
@@ -28,7 +29,8 @@ function prepare() {
 	const asserted = { issuer: "https://id.example.com", subject: "ada", email_verified: true, groups: [] };
 	codes.set("code", {
 		...{ provider, asserted: { ...asserted, email: "ada@example.com", name: undefined } },
-		...{ challenge: hash("sha256", verifier, "base64url"), until_ms: system.now().getTime() + 60_000 },
+		waiting: { address: "/console/sign-in/sso", challenge: hash("sha256", verifier, "base64url") },
+		until_ms: system.now().getTime() + 60_000,
 	});
 	return { needs, system };
 }

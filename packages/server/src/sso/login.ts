@@ -1,5 +1,4 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import type { Throttle } from "../accounts/throttle.ts";
 import type { AuditStore, Visitor } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
@@ -9,20 +8,22 @@ import type { Actor } from "../policy/model.ts";
 import { sourceGroup } from "../source.ts";
 import type { System } from "../system.ts";
 import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";
-import { type Flow, type Flows, usedBy, type Waiting } from "./flows.ts";
+import { CODE_MS, type Codes, type Pending, takeLogin } from "./codes.ts";
+import { hasSignedInSince } from "./decide.ts";
+import { type Flow, type Flows, isReauthentication, usedBy, type Waiting } from "./flows.ts";
 import { type IdentityNeeds, type SignedIn, signIn } from "./identity.ts";
 import { type LinkNeeds, linkIdentity, proveForLink } from "./links.ts";
 import { finishLogin, type LoginResult, refusalAddress } from "./login-result.ts";
 import { type Asserted, type OneTime, SsoRefusal } from "./model.ts";
 import { findProviderOf, type Provider, type ProviderNeeds, serviceProvider } from "./providers.ts";
-import { guarded, noteRefusal, refused } from "./refusals.ts";
+import { guarded, noteRefusal, type RefusalNeeds, refused } from "./refusals.ts";
 
-/** Milliseconds that a program has to fetch the result of its browser's login, and how many results can wait. */
-const CODE_MS = 60_000;
-const MAX_CODES = 1000;
 /** Milliseconds that somebody then has to type the code of an invitation, which a new account needs. */
 const INVITATION_MS = 5 * 60_000;
 const CODE_BYTES = 32;
+
+/** Dependencies of beginning a login. */
+export type BeginNeeds = ProviderNeeds & RefusalNeeds & { flows: Flows };
 
 /** Dependencies of logins. */
 export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds, LinkNeeds {
@@ -34,21 +35,6 @@ export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds
 	throttle: Throttle;
 }
 
-/** Finished logins that their programs have not fetched. */
-export type Codes = LRUCache<string, Pending>;
-
-interface Pending {
-	provider: Provider;
-	asserted: Asserted;
-	challenge: string;
-	until_ms: number;
-	/** Set once an invitation has been asked for: its time does not begin again. */
-	isAsked?: boolean;
-}
-
-/** Makes the list of finished logins. A restart forgets them. */
-export const createCodes = (): Codes => new LRUCache({ max: MAX_CODES, ttl: CODE_MS, ttlAutopurge: true });
-
 /** A browser's way to the provider: the address, and the cookie that it comes back with. */
 export interface Redirect {
 	location: string;
@@ -56,12 +42,12 @@ export interface Redirect {
 }
 
 /**
- * Begins a login in a browser: sends it to the identity provider or, if that fails, back to the program that waits.
- * @throws AppError not_found; provider_unavailable, rate_limited when no program waits
+ * Begins a login in a browser: sends it to the identity provider or, if that fails, back to the program or page that waits.
+ * @throws AppError not_found; provider_unavailable, rate_limited when nothing waits
  * Spec: API › SSO
  */
 export async function beginLogin(
-	needs: LoginNeeds,
+	needs: BeginNeeds,
 	visitor: Visitor,
 	type: "oidc" | "saml",
 	name: string,
@@ -75,15 +61,17 @@ export async function beginLogin(
 	return { location, cookie };
 }
 
-async function addressAt(needs: LoginNeeds, { id, name, is }: Provider<"oidc" | "saml">, flow: Flow): Promise<string> {
+async function addressAt(needs: BeginNeeds, { id, name, is }: Provider<"oidc" | "saml">, flow: Flow): Promise<string> {
 	if (is.type === "oidc")
 		return (await needs.protocols.oidc()).authorizationUrl(id, is.settings, oidcFlow(needs, flow));
 	const sp = serviceProvider(needs, name, is.settings);
-	return (await needs.protocols.saml()).loginUrl(id, is.settings, sp, flow.state, needs.system.now());
+	const saml = await needs.protocols.saml();
+	return saml.loginUrl(id, is.settings, sp, flow.state, needs.system.now(), isReauthentication(flow.waiting));
 }
 
-const oidcFlow = ({ address }: LoginNeeds, { provider, state, nonce, verifier }: Flow) => {
-	return { redirect_uri: `${address()}/api/v1/auth/oidc/${provider}/callback`, state, nonce, verifier };
+const oidcFlow = ({ address }: BeginNeeds, { provider, state, nonce, verifier, waiting }: Flow) => {
+	const redirect_uri = `${address()}/api/v1/auth/oidc/${provider}/callback`;
+	return { redirect_uri, state, nonce, verifier, reauthenticate: isReauthentication(waiting) };
 };
 
 /**
@@ -106,9 +94,12 @@ export async function endOidcLogin(
 		if (!(await needs.store.sso.consume(usedBy(flow)))) throw new SsoRefusal("replay");
 		const oidc = await needs.protocols.oidc();
 		const { id, is } = provider;
-		const asserted = await ask(flow, () =>
-			oidc.identify(id, is.settings, oidcFlow(needs, flow), query, sourceGroup(visitor.ip)),
-		);
+		const source = sourceGroup(visitor.ip);
+		const asserted = await ask(flow, async () => {
+			const found = await oidc.identify(id, is.settings, oidcFlow(needs, flow), query, source);
+			checkSignedInAgain(needs, flow, found);
+			return found;
+		});
 		return createResult(needs, visitor, provider, flow, asserted, []);
 	});
 }
@@ -144,12 +135,19 @@ export async function endSamlLogin(
 		const asserted = await ask(only, () => saml.identify(settings, sp, answer));
 		const flow = flows.find(({ state }) => state === asserted.request_id);
 		if (flow === undefined) throw new SsoRefusal("request");
+		await ask(flow, async () => checkSignedInAgain(needs, flow, asserted));
 		const assertion = hash("sha256", `assertion ${name} ${asserted.issuer} ${asserted.assertion_id}`, "buffer");
 		return createResult(needs, visitor, provider, flow, asserted, [
 			usedBy(flow),
 			{ digest: assertion, until: asserted.until },
 		]);
 	});
+}
+
+/** Requires of the owner of a session who was asked to sign in again that this has happened since. @throws SsoRefusal auth_time */
+function checkSignedInAgain({ system }: LoginNeeds, { waiting }: Flow, { authenticated_ms }: Asserted): void {
+	if (!isReauthentication(waiting)) return;
+	if (!hasSignedInSince(waiting.since_ms, authenticated_ms, system.now().getTime())) throw new SsoRefusal("auth_time");
 }
 
 async function createResult(
@@ -161,12 +159,12 @@ async function createResult(
 	used: OneTime[],
 ): Promise<LoginResult> {
 	const cookie = needs.flows.clear(flow);
-	if (flow.waiting === null) return { cookie, signedIn: await signIn(needs, visitor, provider, asserted, used) };
+	const { waiting } = flow;
+	if (waiting === null) return { cookie, signedIn: await signIn(needs, visitor, provider, asserted, used) };
 	for (const one of used) if (!(await needs.store.sso.consume(one))) throw new SsoRefusal("replay");
-	const { address, challenge } = flow.waiting;
 	const code = needs.system.randomBytes(CODE_BYTES).toString("base64url");
-	needs.codes.set(code, { provider, asserted, challenge, until_ms: needs.system.now().getTime() + CODE_MS });
-	return { cookie, location: `${address}?code=${code}` };
+	needs.codes.set(code, { provider, asserted, waiting, until_ms: needs.system.now().getTime() + CODE_MS });
+	return { cookie, location: `${waiting.address}?code=${code}` };
 }
 
 /** A program's proof: the code that its browser brought, and the text whose digest it sent at the beginning. */
@@ -245,11 +243,9 @@ export async function linkByCode(
 
 async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: Proof) {
 	await needs.throttle.checkRefusals(visitor.ip);
-	const pending = needs.codes.get(code);
-	needs.codes.delete(code);
-	const isRight = pending !== undefined && isSame(pending.challenge, hash("sha256", verifier, "base64url"));
-	const isEarly = pending !== undefined && needs.system.now().getTime() < pending.until_ms;
-	if (isRight && isEarly && (await isStill(needs, pending.provider))) return pending;
+	const digest = hash("sha256", verifier, "base64url");
+	const pending = await takeLogin(needs, code, (waiting) => "challenge" in waiting && isSame(waiting.challenge, digest));
+	if (pending !== undefined) return pending;
 	await noteRefusal(needs, visitor, { method: "sso", reason: "code" });
 	throw refused();
 }
@@ -286,11 +282,6 @@ export async function linkByDirectory(
 	const owner = await proveForLink(needs, actor, { current_password, code });
 	const { asserted } = await askDirectory(needs, actor, provider, input);
 	await guarded(needs, actor, provider, () => linkIdentity(needs, actor, owner, provider, asserted));
-}
-
-/** Tells whether a provider's settings are unchanged. */
-async function isStill({ store }: LoginNeeds, { name, id }: Provider): Promise<boolean> {
-	return (await store.sso.provider(name))?.id === id;
 }
 
 function isSame(a: string, b: string): boolean {

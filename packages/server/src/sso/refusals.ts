@@ -16,7 +16,7 @@ export interface RefusalNeeds {
 
 /**
  * Attempts a login or a link: the audit log records a refusal, and the caller learns only what is safe.
- * @throws AppError unauthorized, invalid_credentials, conflict, validation_failed, registration_disabled, provider_unavailable,
+ * @throws AppError unauthorized, invalid_credentials, conflict, validation_failed, registration_disabled, forbidden, provider_unavailable,
  * rate_limited (too many refusals of one source)
  */
 export async function guarded<T>(
@@ -76,6 +76,13 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 			"registration_disabled",
 			"this provider does not create accounts: ask the instance admin for one",
 		);
+	}
+	if (reason === "auth_time") {
+		const message = "the identity provider does not say that you signed in there again: an old sign-in is not enough";
+		return new AppError("forbidden", message);
+	}
+	if (reason === "another_person") {
+		return new AppError("forbidden", "this is not the account of the session: sign in again as the person who is signed in");
 	}
 	if (reason === "invitation") return notInvited();
 	if (is.type === "ldap") return new AppError("invalid_credentials", "invalid username or password", { cause });
