@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Answer, Api } from "../harness/client.ts";
 import type { Login } from "../harness/resources.ts";
+import type { ServerOptions } from "../harness.ts";
 import {
 	asField,
 	type Change,
@@ -44,10 +45,10 @@ export interface SamlWorld extends Omit<SsoWorld, "set"> {
 /** Returns the issuer of a fake provider. */
 export const issuerOf = (name: string): string => `https://${name}.example.com/`;
 
-/** Starts a server without providers. */
-export async function startSamlWorld(): Promise<SamlWorld> {
+/** Starts a server without providers. @param options of the server */
+export async function startSamlWorld(options?: ServerOptions): Promise<SamlWorld> {
 	const key = makeKey("rsa:2048");
-	const { set, ...sso } = await startSsoWorld();
+	const { set, ...sso } = await startSsoWorld(options);
 	const { server, client } = sso;
 	const post: SamlWorld["post"] = (name, fields, cookie) =>
 		client.send("POST", `/api/v1/auth/saml/${name}/acs`, {
