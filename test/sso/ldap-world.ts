@@ -1,6 +1,7 @@
 import type { Answer } from "../harness/client.ts";
 import { ok } from "../harness/expect.ts";
 import type { Login } from "../harness/resources.ts";
+import type { ServerOptions } from "../harness.ts";
 import { PEOPLE } from "../peers/slapd.ts";
 import { type SsoWorld, startSsoWorld } from "./world.ts";
 
@@ -13,9 +14,9 @@ export interface LdapWorld extends Omit<SsoWorld, "set"> {
 	signIn(name: string, username: string, password: string): Promise<Answer<Login>>;
 }
 
-/** Starts a server without providers. */
-export async function startLdapWorld(): Promise<LdapWorld> {
-	const { set, ...sso } = await startSsoWorld();
+/** Starts a server without providers. @param options of the server */
+export async function startLdapWorld(options?: ServerOptions): Promise<LdapWorld> {
+	const { set, ...sso } = await startSsoWorld(options);
 	const { client, root } = sso;
 	return {
 		...sso,
