@@ -30,7 +30,7 @@ before(async () => {
 		alice: { email: "alice@corp.test", email_verified: true, name: "Alice" },
 		carol: { email: "carol@corp.test", email_verified: true, name: "Carol" },
 	};
-	corp = await startOidcProvider({ redirect_uris, people, host: "localhost" });
+	corp = await startOidcProvider({ redirect_uris, people });
 	ends.defer(corp.stop);
 	const { issuer, client_id, client_secret, ca_cert } = corp;
 	await world.set("corp", "oidc", { issuer, client_id, client_secret, ca_cert }, { auto_provision: false });

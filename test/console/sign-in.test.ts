@@ -40,7 +40,7 @@ before(async () => {
 	const { server, client, root } = world;
 	const redirect_uris = [`${server.url}/api/v1/auth/oidc/corp/callback`];
 	const people = { alice: { email: "alice@corp.test", email_verified: true, name: "Alice" } };
-	corp = await startOidcProvider({ redirect_uris, people, host: "localhost" });
+	corp = await startOidcProvider({ redirect_uris, people });
 	ends.defer(corp.stop);
 	const { issuer, client_id, client_secret, ca_cert } = corp;
 	await set("corp", "oidc", "Corp & Sons", { issuer, client_id, client_secret, ca_cert });

@@ -83,7 +83,7 @@ function environment(home: string, at: string): Record<string, string> {
 		NO_COLOR: "1",
 		TERM: "dumb",
 		SVC_LISTEN: `127.0.0.1${at}`,
-		SVC_ADDRESS: `https://127.0.0.1${at}`,
+		SVC_ADDRESS: `https://localhost${at}`,
 		npm_config_ignore_scripts: "true",
 		npm_config_progress: "false",
 		npm_config_update_notifier: "false",

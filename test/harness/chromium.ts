@@ -14,7 +14,7 @@ const PATIENCE_MS = 60_000;
 const FLAGS = [
 	...["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"],
 	...["--disable-background-networking", "--disable-component-update", "--ignore-certificate-errors"],
-	...["--remote-debugging-pipe", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+	...["--remote-debugging-pipe", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"],
 ];
 
 /** The reason to skip a test with a browser; false when one is installed. */

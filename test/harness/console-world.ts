@@ -5,7 +5,6 @@ import { ERRAND_PAGES, prepareErrands, unfold } from "./errand-pages.ts";
 import { ok } from "./expect.ts";
 import { apiToken, bind, person } from "./fixtures.ts";
 import { installMemoEngines } from "./memo-engine.ts";
-import { localhostEnv } from "./passkeys.ts";
 
 /** A server whose pages all have something to show. */
 export interface ConsoleWorld extends EngineWorld {
@@ -109,7 +108,7 @@ export const PAGES: readonly ListedPage[] = [
 /** Starts a server with a realm, its secrets, people, leases and events, and a directory to sign in with. */
 export async function startConsoleWorld(): Promise<ConsoleWorld> {
 	const engines = await installMemoEngines(1);
-	const world = await startEngineWorld({ env: { SVC_PLUGINS_DIR: engines.folder, ...(await localhostEnv()) } });
+	const world = await startEngineWorld({ env: { SVC_PLUGINS_DIR: engines.folder } });
 	const { client, admin, slug } = world;
 	const { token } = admin;
 	const write: ConsoleWorld["write"] = async (key, value, environment, comment = "") => {

@@ -34,15 +34,9 @@ export interface PasskeySeat extends Seat, PasskeyWorld {
 	replace(credential: Credential): Promise<void>;
 }
 
-/** Starts a server that is reached at localhost: there, browsers allow passkeys under any certificate. */
-export async function startPasskeyServer(env: Record<string, string> = {}): Promise<Server> {
-	return startServer({ env: { ...(await localhostEnv()), ...env } });
-}
-
-/** Settings of a server that is reached at localhost. */
-export async function localhostEnv(): Promise<Record<string, string>> {
-	const port = await freePort();
-	return { SVC_LISTEN: `127.0.0.1:${port}`, SVC_BASE_URL: `https://localhost:${port}` };
+/** Starts a server on a port that it keeps. It is reached at localhost, where browsers allow passkeys under any certificate. */
+export async function startPasskeyServer(): Promise<Server> {
+	return startServer({ env: { SVC_LISTEN: `127.0.0.1:${await freePort()}` } });
 }
 
 /** Signs somebody new in to the console, in a browser with an authenticator. */

@@ -23,13 +23,13 @@ export interface TlsServer {
 	stop(): Promise<void>;
 }
 
-/** Starts a server on a free port. @param host name under which clients reach it */
-export async function startTlsServer(host: "127.0.0.1" | "localhost" = "127.0.0.1"): Promise<TlsServer> {
-	const { ca, key, cert } = await createIdentity([host]);
+/** Starts a server on a free port. To browsers, 127.0.0.1 is another site than the localhost of the server under test. */
+export async function startTlsServer(): Promise<TlsServer> {
+	const { ca, key, cert } = await createIdentity(["127.0.0.1"]);
 	const server = createServer({ key, cert });
 	await once(server.listen(0, "127.0.0.1"), "listening");
 	return {
-		origin: `https://${host}:${(server.address() as AddressInfo).port}`,
+		origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
 		ca,
 		answer: (listener) => void server.on("request", listener),
 		async stop() {

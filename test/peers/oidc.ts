@@ -13,8 +13,6 @@ export interface OidcProviderOptions {
 	readonly people: Readonly<Record<string, Person>>;
 	/** Puts all claims into the id_token instead of userinfo. */
 	readonly claims_in_id_token?: boolean;
-	/** Name of its host: to browsers, `localhost` is another site than the server's 127.0.0.1. */
-	readonly host?: "127.0.0.1" | "localhost";
 }
 
 /** A real OpenID Connect provider (npm oidc-provider) on loopback, over TLS with its own authority. */
@@ -28,7 +26,7 @@ export interface OidcProvider extends OidcPeer {
 
 /** Starts a provider on a free port, which takes everybody for `person` and asks no questions. */
 export async function startOidcProvider(options: OidcProviderOptions): Promise<OidcProvider> {
-	const { origin: issuer, ca: ca_cert, answer, stop } = await startTlsServer(options.host);
+	const { origin: issuer, ca: ca_cert, answer, stop } = await startTlsServer();
 	const peer: OidcProvider = {
 		issuer,
 		client_id: "svc",

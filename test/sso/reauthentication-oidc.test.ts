@@ -46,8 +46,7 @@ before(async () => {
 		alice: { email: "alice@corp.test", email_verified: true, name: "Alice" },
 		bob: { email: "bob@corp.test", email_verified: true, name: "Bob" },
 	};
-	// To a browser, localhost is another site than the server's address.
-	corp = await startOidcProvider({ redirect_uris: [callbackOf("corp")], people, host: "localhost" });
+	corp = await startOidcProvider({ redirect_uris: [callbackOf("corp")], people });
 	ends.defer(corp.stop);
 	liar = await startFakeProvider();
 	ends.defer(liar.stop);

@@ -20,7 +20,7 @@ export async function runServer(process: NodeJS.Process): Promise<void> {
 		handleSignals(process, running, notify);
 		// Now, because after SIGKILL the next start would find nothing.
 		flushCompileCache();
-		process.stdout.write(greeting(running, config.data_dir));
+		process.stdout.write(greeting(running, config));
 		await notify("READY=1", `STATUS=listening on ${running.url}`);
 	} catch (error) {
 		if (!(error instanceof FatalError)) throw error;
@@ -29,8 +29,12 @@ export async function runServer(process: NodeJS.Process): Promise<void> {
 	}
 }
 
+type Config = Pick<ReturnType<typeof readConfig>, "base_url" | "data_dir">;
+
 /** Information that a person needs to go on. */
-function greeting({ url, tls, masterKey, setup_code_file, has_accounts, version }: Running, data_dir: string): string {
+function greeting(running: Running, { base_url, data_dir }: Config): string {
+	const { url, tls, masterKey, setup_code_file, has_accounts, version } = running;
+	const address = base_url ?? "not set: the console, links and single sign-on use the address above";
 	const certificate = tls === undefined ? "none: plain HTTP" : `${tls.file}\n               SHA-256 ${tls.fingerprint}`;
 	const key = masterKey.file ?? "from SVC_MASTER_KEY";
 	const keep = masterKey.generated
@@ -41,6 +45,7 @@ function greeting({ url, tls, masterKey, setup_code_file, has_accounts, version 
 	const code = setup_code_file === undefined ? "" : `\n  it asks for the setup code, which is in ${setup_code_file}`;
 	return `svc ${version} is listening on ${url}
 
+  base_url     ${address}
   certificate  ${certificate}
   data         ${data_dir}
   master key   ${key} (fingerprint ${masterKey.fingerprint})${keep}

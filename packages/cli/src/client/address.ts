@@ -1,7 +1,7 @@
 import { Failure } from "../failure.ts";
 
 /** Default address of a server on this machine. Design: §7.1. */
-export const DEFAULT_ADDRESS = "https://127.0.0.1:8443";
+export const DEFAULT_ADDRESS = "https://localhost:8443";
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 

@@ -216,7 +216,7 @@ function scriptFile(body: Buffer): PageAnswer {
 function elsewhere({ origin, is_chosen }: Pick<Site, "origin" | "is_chosen">): Page {
 	const why = is_chosen
 		? html`It answers only under the server's <code>base_url</code>:`
-		: html`<code>base_url</code> is not set, so it answers only at the address that the server listens on:`;
+		: html`<code>base_url</code> is not set, so it answers only at:`;
 	return {
 		title: "The console is at another address",
 		status: 421,

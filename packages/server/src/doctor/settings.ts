@@ -104,8 +104,8 @@ export function checkRegistration({ config }: SettingNeeds): Check[] {
 export function checkBaseUrl({ config, address }: Pick<SettingNeeds, "config" | "address">): Check[] {
 	const name = "base_url";
 	if (config.base_url !== undefined) return [ok(name, `people are sent to ${config.base_url}`)];
-	const message = `it is not set: the console answers only at ${address()}`;
-	if (isLoopback(config.listen.host)) return [ok(name, `${message}; passkeys need a host name in it`)];
+	const message = `it is not set: people are sent to ${address()}, and the console answers only there`;
+	if (isLoopback(config.listen.host)) return [ok(name, message)];
 	const hint = "set base_url (SVC_BASE_URL) to the address that people use; passkeys need a host name in it";
-	return [{ name, status: "warning", message: `${message}, and links and sign-ins at a provider lead there`, hint }];
+	return [{ name, status: "warning", message, hint }];
 }

@@ -220,8 +220,12 @@ function warn(config: Config, { warnings }: MasterKey, log: Log): void {
 	});
 }
 
+/** Addresses that are reached at `localhost`, too: browsers allow passkeys there, and at no IP address. */
+const LOCALHOST = ["127.0.0.1", "::1"];
+
 function addressOf(config: Config, { address }: Listener, tls: ServerTls | undefined): string {
 	if (config.base_url !== undefined) return config.base_url;
-	const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+	const named = LOCALHOST.includes(address.host) ? "localhost" : address.host;
+	const host = named.includes(":") ? `[${named}]` : named;
 	return `${tls === undefined ? "http" : "https"}://${host}:${address.port}`;
 }
