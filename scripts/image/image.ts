@@ -120,6 +120,8 @@ function configOf({ version, commit }: Build, time: Date, layer: string): object
 				"SVC_LISTEN=0.0.0.0:8443",
 				"SVC_REGISTRATION_MODE=admin",
 				`SVC_CACERT=${DATA}/tls.crt`,
+				// Nothing in the image says where localhost is.
+				"SVC_ADDRESS=https://127.0.0.1:8443",
 			],
 			Entrypoint: [BINARY],
 			Cmd: ["server"],

@@ -55,7 +55,9 @@ async function stop(): Promise<void> {
 
 /** Runs a command of the client in the root, which must succeed. */
 async function svc(line: string, stdin?: string): Promise<string> {
-	const env = { HOME: "/ada", SVC_ADDRESS: address, SVC_CACERT: "/data/tls.crt" };
+	// Nothing in the root says where localhost is.
+	const SVC_ADDRESS = address.replace("localhost", "127.0.0.1");
+	const env = { HOME: "/ada", SVC_ADDRESS, SVC_CACERT: "/data/tls.crt" };
 	const { code, stdout, stderr } = await root.run(line.split(" "), env, stdin);
 	assert.equal(code, 0, `svc ${line}: ${stdout}${stderr}`);
 	return stdout;
@@ -171,7 +173,9 @@ test("it ends when it is told to, and starts although something else lies in a l
 
 test("a program runs with its secrets, and what was backed up is read after everything was lost", options, async () => {
 	await svc("login ada@example.test --password-stdin", PASSWORD);
-	const env = { HOME: "/ada", SVC_ADDRESS: address, SVC_CACERT: "/data/tls.crt" };
+	// Nothing in the root says where localhost is.
+	const SVC_ADDRESS = address.replace("localhost", "127.0.0.1");
+	const env = { HOME: "/ada", SVC_ADDRESS, SVC_CACERT: "/data/tls.crt" };
 	const run = ["run", "--realm", "shop", "--env", "prod", "--", "/svc", "no-such-command"];
 	assert.equal((await root.run(run, env)).code, 2, "the program's own");
 	const { name } = JSON.parse(await svc("backup create --json"));

@@ -132,7 +132,7 @@ test("it starts without /tmp, is healthy for its own check, and ends with SIGTER
 	const [server, address] = await startServer({ SVC_LISTEN: "127.0.0.1:0" });
 	try {
 		const [, ...check] = config.Healthcheck.Test;
-		const [code, output] = await run(check, { SVC_ADDRESS: address });
+		const [code, output] = await run(check, { SVC_ADDRESS: address.replace("localhost", "127.0.0.1") });
 		assert.equal(code, 0, output);
 		assert.match(output, /status +healthy/);
 	} finally {
