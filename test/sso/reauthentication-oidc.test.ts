@@ -34,7 +34,7 @@ let liar: FakeProvider;
 let alices: KnownSeat[];
 let mallory: KnownSeat;
 let chromium: Chromium;
-let page: Awaited<ReturnType<typeof takeSeat>>;
+let opened: Awaited<ReturnType<typeof takeSeat>>;
 let prod: string;
 
 before(async () => {
@@ -68,10 +68,11 @@ before(async () => {
 async function signInWithChromium(slug: string): Promise<void> {
 	chromium = await startBrowser();
 	ends.defer(() => chromium.close());
-	page = await takeSeat(chromium);
-	await page.page.goto(`${world.server.url}/console`);
-	await page.page.getByRole("link", { name: "Sign in with corp" }).click();
-	await heading(page.page, "Realms");
+	opened = await takeSeat(chromium);
+	const { page } = opened;
+	await page.goto(`${world.server.url}/console`);
+	await page.getByRole("link", { name: "Sign in with corp" }).click();
+	await heading(page, "Realms");
 	const member = { email: "alice@corp.test", role: "member" };
 	ok(await world.client.post(`/realms/${slug}/policy/bindings`, member, { token: world.root.token }), 201);
 }
@@ -115,16 +116,16 @@ test("Alice signs in at the provider again, comes back to her page, and is not a
 });
 
 test("Alice reveals a value of prod in a browser after signing in again", { skip: skipWithoutChromium }, async () => {
-	const { page: tab, complaints, close } = page;
-	await tab.goto(`${world.server.url}${prod}`);
-	await tab.getByRole("button", { name: "Reveal" }).click();
-	await heading(tab, "Is it you?");
-	await tab.getByRole("button", { name: "Confirm with corp" }).click();
-	await heading(tab, "DB_URL in prod");
-	assert.equal(tab.url(), `${world.server.url}${prod}`);
-	await tab.getByRole("status").getByText("Confirmed for 5 minutes").waitFor();
-	await tab.getByRole("button", { name: "Reveal" }).click();
-	await tab.getByText(VALUE).waitFor();
+	const { page, complaints, close } = opened;
+	await page.goto(`${world.server.url}${prod}`);
+	await page.getByRole("button", { name: "Reveal" }).click();
+	await heading(page, "Is it you?");
+	await page.getByRole("button", { name: "Confirm with corp" }).click();
+	await heading(page, "DB_URL in prod");
+	assert.equal(page.url(), `${world.server.url}${prod}`);
+	await page.getByRole("status").getByText("Confirmed for 5 minutes").waitFor();
+	await page.getByRole("button", { name: "Reveal" }).click();
+	await page.getByText(VALUE).waitFor();
 	assert.deepEqual(complaints, []);
 	await close();
 });

@@ -84,6 +84,8 @@ export function createOidc(): Oidc {
 	return {
 		async authorizationUrl(id, settings, { redirect_uri, state, nonce, verifier, reauthenticate = false }) {
 			const { config } = await providerOf(id, settings);
+			// Both, as some providers heed only one of them; max_age also makes them send auth_time.
+			const again: Record<string, string> = reauthenticate ? { prompt: "login", max_age: "0" } : {};
 			const address = buildAuthorizationUrl(config, {
 				redirect_uri: new URL(redirect_uri).href,
 				scope: settings.scopes,
@@ -91,8 +93,7 @@ export function createOidc(): Oidc {
 				nonce,
 				code_challenge: await calculatePKCECodeChallenge(verifier),
 				code_challenge_method: "S256",
-				// Both, as some providers heed only one of them; max_age also makes them send auth_time.
-				...(reauthenticate && { prompt: "login", max_age: "0" }),
+				...again,
 			});
 			return address.href;
 		},
