@@ -36,7 +36,8 @@ export function renderMemory(memory: Kept["memory"]): string {
 	return table(["attack", "memory after each of four equal ones", "flat from the third on"], rows);
 }
 
-function titleOf(name: string): string {
+/** The title of an attack, or of simultaneous ones. */
+export function titleOf(name: string): string {
 	const titles = name.split(AND).map((one) => attackNamed(one).title);
 	return titles.join("; ");
 }
