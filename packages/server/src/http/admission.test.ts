@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import * as v from "valibot";
+import type { AppError } from "../errors.ts";
 import { createLimits } from "../limits.ts";
 import { releaseSlot } from "../request-slot.ts";
 import { anyConnections } from "../testing/connections.ts";
@@ -16,10 +17,11 @@ import { createApp } from "./app.ts";
 import { Bodies } from "./bodies.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
-import type { QueueLimits } from "./request-queue.ts";
+import { type QueueLimits, RequestQueue } from "./request-queue.ts";
 import { publicRoute } from "./route.ts";
 
-const { slots: SLOTS, waiting: WAITING } = LIMITS;
+/** Requests handled at a time, and those of one source that wait. Design: §13 */
+const [SLOTS, WAITING] = [32, 64];
 const PROXY = "127.0.0.1";
 
 /** Routes whose handlers end on the test's command. */
@@ -227,4 +229,30 @@ test("answers that nobody reads hold no slot", async () => {
 	assert.equal(used("requests"), 0);
 	ask("/held/quick", "192.0.2.2").end();
 	await until(() => begun.includes("quick"));
+});
+
+test("a request keeps its slot for 100 ms of a commit, and 1,024 wait for their commits without one", async (t) => {
+	let now = 0;
+	t.mock.method(performance, "now", () => now);
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const requests = new RequestQueue(LIMITS);
+	const enter = (at: number) => requests.enter(`192.0.2.${at % 64}`, () => undefined);
+	/** Lets the queue look for slots held too long. */
+	const pass = async (ms: number) => {
+		now += ms;
+		t.mock.timers.tick(20);
+		await nextTurn();
+	};
+	for (let at = 0; at < 1024 + SLOTS; at++) enter(at);
+	await nextTurn();
+	await pass(99);
+	assert.equal(requests.count().late, 0);
+	await pass(1);
+	assert.equal(requests.count().late, SLOTS);
+	for (let round = 1; round < 32; round++) await pass(100);
+	assert.deepEqual(requests.count(), { held: SLOTS, waiting: 0, late: 1024 });
+	assert.throws(
+		() => enter(0),
+		({ code, message }: AppError) => code === "overloaded" && message.includes("(requests_waiting_for_commits)"),
+	);
 });

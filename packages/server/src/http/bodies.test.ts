@@ -158,3 +158,20 @@ test("a body that is refused, or breaks off, gives back what it held", async () 
 	assert.ok((await failing.end()) instanceof AppError);
 	assert.deepEqual(await used(), [0, 0]);
 });
+
+test("unfinished bodies of one source hold 16 MiB, those of all 64 MiB, and one of 5 s makes room for another", (t) => {
+	let now = 0;
+	t.mock.method(performance, "now", () => now);
+	const bodies = new Bodies(createLimits());
+	const cut: string[] = [];
+	const hold = (ip: string) => bodies.holderFor(ip)(1024 * KIB, () => cut.push(ip));
+	for (const ip of ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]) {
+		for (let count = 0; count < 16; count++) hold(ip);
+		assert.throws(() => hold(ip), / 16 MiB \(body_bytes_per_source\)/);
+	}
+	now = 4999;
+	assert.throws(() => hold("10.0.0.5"), / 64 MiB \(body_bytes\)/);
+	now = 5000;
+	hold("10.0.0.5");
+	assert.deepEqual(cut, ["10.0.0.1"]);
+});
