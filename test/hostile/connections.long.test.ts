@@ -20,13 +20,13 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Waits until all connections are gone: as many sockets as before, and no socket on the port for the server to close. */
-async function isQuiet(sockets: number, within_ms: number): Promise<void> {
+/** Waits until all connections but those that are held are gone: as many sockets as before, and no other on the port for the server to close. */
+async function isQuiet(sockets: number, within_ms: number, held = 0): Promise<void> {
 	const until = performance.now() + within_ms;
 	for (;;) {
 		const { CLOSE_WAIT, ESTABLISHED } = socketStates(server);
-		const left = socketDescriptorsOf(server) - sockets;
-		if (left <= 2 && CLOSE_WAIT + ESTABLISHED === 0) return;
+		const left = socketDescriptorsOf(server) - sockets - held;
+		if (left <= 2 && CLOSE_WAIT + ESTABLISHED <= held) return;
 		const found = `${left} sockets more, ${CLOSE_WAIT} in CLOSE_WAIT, ${ESTABLISHED} in ESTABLISHED`;
 		if (performance.now() > until) assert.fail(found);
 		await sleep(100);
@@ -130,6 +130,39 @@ for (const [what, status, bytes] of BAD) {
 		end(sockets);
 	});
 }
+
+/** Measures the milliseconds until the server ends a connection. */
+async function endOf(socket: Socket): Promise<number> {
+	const begun = performance.now();
+	await new Promise<void>((resolve) => socket.once("end", resolve).once("close", resolve).resume());
+	return performance.now() - begun;
+}
+
+test("a body has 30 s and then gets 408, an idle connection has 65 s, and neither stays, though its other end does", async () => {
+	await isServed();
+	const before_count = socketDescriptorsOf(server);
+	const slow = await openSecure(server, 5, "127.0.3.7");
+	const idle = await openSecure(server, 5, "127.0.3.8");
+	const ends = idle.map(async (socket) => {
+		socket.write(line("GET /api/v1/health HTTP/1.1", "host: a"));
+		await once(socket, "data");
+		return endOf(socket);
+	});
+	const late = slow.map(async (socket) => {
+		socket.write(line("POST /api/v1/auth/login HTTP/1.1", "host: a", "content-length: 1000"));
+		const trickle = setInterval(() => socket.write(" "), 1000);
+		const begun = performance.now();
+		const [answer] = await Promise.race([once(socket, "data"), endOf(socket).then(() => ["no answer"])]);
+		clearInterval(trickle);
+		assert.match(String(answer), /^HTTP\/1\.1 408 .*"request_timeout"/s);
+		return performance.now() - begun;
+	});
+	for (const took of await Promise.all(late)) assert.ok(took > 29_500 && took < 35_000, `408 after ${took} ms`);
+	await isQuiet(before_count, 2500, idle.length);
+	for (const took of await Promise.all(ends)) assert.ok(took > 64_500 && took < 70_000, `closed after ${took} ms`);
+	await isQuiet(before_count, 2500);
+	end([...slow, ...idle]);
+});
 
 test("everybody sees how many connections were refused, and why others were closed", async () => {
 	const { text } = await api(server).send("GET", "/metrics");
