@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
+import { eventually } from "../harness/engine-world.ts";
+import { ok } from "../harness/expect.ts";
 import { PASSWORD, type Person, person } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -33,16 +36,26 @@ interface Attempt {
 	ended_ms: number;
 }
 
-/** Signs in from an address and a connection of its own. */
-async function attempt(localAddress: string, email: string, password = "not the password"): Promise<Attempt> {
+/** Posts a body, or gets without one, from an address and a connection of its own. */
+async function ask(localAddress: string, path: string, body?: object, token?: string): Promise<[IncomingMessage, string]> {
 	const { hostname, port } = new URL(server.url);
 	const agent = new Agent({ localAddress, ca: server.ca });
-	const headers = { "content-type": "application/json" };
-	const outgoing = request({ agent, hostname, port, method: "POST", path: "/api/v1/auth/login", headers });
-	outgoing.end(JSON.stringify({ email, password }));
+	const headers = {
+		...(body && { "content-type": "application/json" }),
+		...(token && { authorization: `Bearer ${token}` }),
+	};
+	const method = body === undefined ? "GET" : "POST";
+	const outgoing = request({ agent, hostname, port, method, path: `/api/v1${path}`, headers });
+	outgoing.end(body && JSON.stringify(body));
 	const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
-	const body = await text(answer);
+	const received = await text(answer);
 	agent.destroy();
+	return [answer, received];
+}
+
+/** Signs in from an address and a connection of its own. */
+async function attempt(localAddress: string, email: string, password = "not the password"): Promise<Attempt> {
+	const [answer, body] = await ask(localAddress, "/auth/login", { email, password });
 	const message = (JSON.parse(body) as { error?: { message: string } }).error?.message ?? "";
 	return { status: answer.statusCode ?? 0, message, wait: answer.headers["retry-after"], ended_ms: performance.now() };
 }
@@ -107,4 +120,63 @@ test("what is known outlives a restart", async () => {
 	assert.equal(owner.status, 200, owner.message);
 	const later = isEarlier(owner, await Promise.all(flooding));
 	assert.ok(later > (SOURCES * WAITING) / 2, `${later} ended after the owner's`);
+});
+
+/** Sets providers whose addresses take connections and answer nothing. @returns a function that ends them */
+async function setSilentProviders(): Promise<() => void> {
+	const sockets: Socket[] = [];
+	const silent = createServer((socket) => void sockets.push(socket.on("error", () => undefined)));
+	await once(silent.listen(0, "127.0.0.1"), "listening");
+	const { port } = silent.address() as AddressInfo;
+	const set = async (name: string, provider: object) =>
+		ok(await client.put(`/auth/providers/${name}`, provider, { token: ada.token }));
+	await set("directory", {
+		type: "ldap",
+		config: { url: `ldap://127.0.0.1:${port}`, user_base_dn: "ou=people,dc=test" },
+	});
+	await set("issuer", {
+		type: "oidc",
+		config: { issuer: `https://127.0.0.1:${port}`, client_id: "svc", client_secret: "a secret" },
+	});
+	return () => {
+		silent.close();
+		for (const socket of sockets) socket.destroy();
+	};
+}
+
+/** Requests that wait for a password check or a provider, each from its source. */
+const WAITS: [what: string, ask: (source: string, at: number) => Promise<unknown>][] = [
+	["sign in", (source, at) => attempt(source, `nobody-${at}@example.test`)],
+	[
+		"register",
+		(source, at) => ask(source, "/auth/register", { email: `waits-${at}@example.test`, password: PASSWORD, name: "" }),
+	],
+	[
+		"change a password",
+		(source) =>
+			ask(source, "/auth/password", { current_password: "not the password", new_password: PASSWORD }, bob.token),
+	],
+	[
+		"sign in at a directory",
+		(source, at) => ask(source, "/auth/ldap/directory/login", { username: `nobody-${at}`, password: PASSWORD }),
+	],
+	["sign in at a provider", (source) => ask(source, "/auth/oidc/issuer/login")],
+];
+
+test("requests that wait for a password check or a provider hold none of the slots", async (t) => {
+	t.after(await setSilentProviders());
+	for (const [row, [what, wait]] of WAITS.entries()) {
+		const waiting = Array.from({ length: 60 }, (_, at) => wait(`127.1.${row}.${Math.floor(at / WAITING) + 1}`, at));
+		await eventually(`more ${what} than there are slots, without one`, async () => {
+			const { text: metrics } = await client.send("GET", "/metrics");
+			const value = (series: string) => Number(metrics.split(`\n${series} `)[1]?.split("\n", 1)[0]);
+			const [busy, held, late] = [
+				value('svc_connections{state="busy"}'),
+				value('svc_limit_used{limit="requests"}'),
+				value('svc_limit_used{limit="requests_waiting_for_commits"}'),
+			];
+			return busy > 33 && held <= 4 && late === 0;
+		});
+		await Promise.all(waiting);
+	}
 });
