@@ -11,6 +11,7 @@ const FILES = {
 	credentials: ["bearer", "cursor", "portable", "secretKey"],
 	codes: ["code"],
 	"sign-on": ["saml", "distinguishedName", "filter"],
+	directory: ["directory"],
 	engines: ["lines", "response", "descriptor", "duration"],
 	certificates: ["der", "pem", "signedCertificate"],
 	documents: ["toml", "dotenv", "manifest", "kubeconfig"],
