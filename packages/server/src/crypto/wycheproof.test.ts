@@ -1,16 +1,25 @@
 /* The verdicts of Wycheproof on the primitives that this server uses; see vectors/wycheproof/README.md. */
 import assert from "node:assert/strict";
-import { createDecipheriv, createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
+import { constants, createDecipheriv, createHmac, createPublicKey, hkdfSync, timingSafeEqual, verify } from "node:crypto";
 import { test } from "node:test";
 import { JOSEError } from "jose/errors";
 import { compactVerify } from "jose/jws/compact/verify";
 import { isCanonical } from "./session.ts";
 import gcm from "./vectors/wycheproof/aes-256-gcm.json" with { type: "json" };
-import ecdsa from "./vectors/wycheproof/ecdsa-p256-sha256.json" with { type: "json" };
+import p256 from "./vectors/wycheproof/ecdsa-p256-sha256.json" with { type: "json" };
+import p384 from "./vectors/wycheproof/ecdsa-p384-sha384.json" with { type: "json" };
+import p521 from "./vectors/wycheproof/ecdsa-p521-sha512.json" with { type: "json" };
 import ed25519 from "./vectors/wycheproof/ed25519.json" with { type: "json" };
-import hmac from "./vectors/wycheproof/hmac-sha256.json" with { type: "json" };
+import hkdf from "./vectors/wycheproof/hkdf-sha256.json" with { type: "json" };
+import hmacSha1 from "./vectors/wycheproof/hmac-sha1.json" with { type: "json" };
+import hmacSha256 from "./vectors/wycheproof/hmac-sha256.json" with { type: "json" };
 import jws from "./vectors/wycheproof/jws-hs256.json" with { type: "json" };
-import rsa from "./vectors/wycheproof/rsa-pkcs1-2048-sha256.json" with { type: "json" };
+import rs256 from "./vectors/wycheproof/rsa-pkcs1-2048-sha256.json" with { type: "json" };
+import rs384 from "./vectors/wycheproof/rsa-pkcs1-2048-sha384.json" with { type: "json" };
+import rs512 from "./vectors/wycheproof/rsa-pkcs1-2048-sha512.json" with { type: "json" };
+import ps256 from "./vectors/wycheproof/rsa-pss-2048-sha256.json" with { type: "json" };
+import ps384 from "./vectors/wycheproof/rsa-pss-2048-sha384.json" with { type: "json" };
+import ps512 from "./vectors/wycheproof/rsa-pss-4096-sha512.json" with { type: "json" };
 
 const hex = (text: string) => Buffer.from(text, "hex");
 
@@ -35,25 +44,51 @@ test("AES-256-GCM, by which everything is sealed, opens what is whole and nothin
 	}
 });
 
-test("HMAC-SHA256, by which cursors are authenticated, is what it should be, cut short too", () => {
-	for (const one of hmac) {
-		const tag = hex(one.tag);
-		const made = createHmac("sha256", hex(one.key)).update(hex(one.msg)).digest().subarray(0, tag.length);
-		compare("hmac", one, timingSafeEqual(made, tag));
+for (const [name, vectors, digest] of [
+	["HMAC-SHA256, by which cursors are authenticated", hmacSha256, "sha256"],
+	["HMAC-SHA1, by which codes of authenticator apps are made", hmacSha1, "sha1"],
+] as const) {
+	test(`${name}, is what it should be, cut short too`, () => {
+		for (const one of vectors) {
+			const tag = hex(one.tag);
+			const made = createHmac(digest, hex(one.key)).update(hex(one.msg)).digest().subarray(0, tag.length);
+			compare(name, one, timingSafeEqual(made, tag));
+		}
+	});
+}
+
+test("HKDF-SHA256, by which keys are derived, is what it should be, up to its largest output", () => {
+	for (const one of hkdf) {
+		let made: ArrayBuffer | undefined;
+		try {
+			made = hkdfSync("sha256", hex(one.ikm), hex(one.salt), hex(one.info), one.size);
+		} catch {}
+		compare("hkdf", one, made !== undefined && Buffer.from(made).equals(hex(one.okm)));
 	}
 });
 
+/** As JWTs have it: both numbers, each of a fixed length. */
+const PAIR = { dsaEncoding: "ieee-p1363" } as const;
+const pss = (saltLength: number) => ({ padding: constants.RSA_PKCS1_PSS_PADDING, saltLength });
+
 const SIGNATURES = [
-	["Ed25519, by which checkpoints are signed", ed25519, null],
-	["ECDSA on P-256, by which certificates are signed", ecdsa, "sha256"],
-	["RSA, by which identity providers sign", rsa, "sha256"],
+	["Ed25519, by which checkpoints are signed", ed25519, null, {}],
+	["ECDSA on P-256, by which certificates are signed", p256, "sha256", {}],
+	["ES384, by which JWTs are signed", p384, "sha384", PAIR],
+	["ES512, by which JWTs are signed", p521, "sha512", PAIR],
+	["RSA, by which identity providers sign", rs256, "sha256", {}],
+	["RS384, by which JWTs are signed", rs384, "sha384", {}],
+	["RS512, by which JWTs are signed", rs512, "sha512", {}],
+	["PS256, by which JWTs are signed", ps256, "sha256", pss(32)],
+	["PS384, by which JWTs are signed", ps384, "sha384", pss(48)],
+	["PS512, by which JWTs are signed", ps512, "sha512", pss(64)],
 ] as const;
 
-for (const [name, groups, digest] of SIGNATURES) {
+for (const [name, groups, digest, options] of SIGNATURES) {
 	test(`${name}: a signature holds when it is one`, () => {
 		for (const { public_key, tests } of groups) {
 			const key = createPublicKey({ key: hex(public_key), format: "der", type: "spki" });
-			for (const one of tests) compare(name, one, verify(digest, hex(one.msg), key, hex(one.sig)));
+			for (const one of tests) compare(name, one, verify(digest, hex(one.msg), { key, ...options }, hex(one.sig)));
 		}
 	});
 }
