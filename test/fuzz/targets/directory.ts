@@ -25,7 +25,7 @@ const SHORT = Buffer.concat([
 
 /**
  * Whatever a directory answers to a search, the login ends: with the person in the answer, refused, or with a provider that is not available.
- * The answer is read in a thread, which ends when its library throws or loops. Its branches do not guide the search.
+ * A thread reads the answer, and ends when ldapjs throws or loops. Its branches do not guide the search.
  */
 export const directory: Target = {
 	sources: /sso\/ldap\/(ldap|threads)\.ts$/,
