@@ -54,8 +54,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
 	"README.md": {
 		begins: "with nothing",
 		answers: {
-			"npx svc register": ["y", PASSWORD, PASSWORD],
-			"npx svc login": [PASSWORD],
+			"npx svc init": ["y", PASSWORD, PASSWORD],
 			"npx svc secret set DB_URL": ["postgres://shop:hunter2@db.internal/shop"],
 		},
 	},
