@@ -139,7 +139,7 @@ test("an earlier version is read by its number", async () => {
 	}
 });
 
-test("the last 20 versions are kept and older ones are gone for good", async () => {
+test("the last 20 versions are kept and older ones are gone permanently", async () => {
 	const key = await written(KEPT + 3);
 	const kept = Array.from({ length: KEPT }, (_, index) => index + 4);
 	assert.deepEqual(numbers(await versions(key)), kept);

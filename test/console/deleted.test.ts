@@ -7,7 +7,7 @@ import { secret } from "../harness/fixtures.ts";
 const errand = startErrands();
 const KEY = "services/a.b-c/KEY";
 
-errand("somebody deletes a secret, restores it, and removes it for good", async (desk) => {
+errand("somebody deletes a secret, restores it, and removes it permanently", async (desk) => {
 	const { client, page, ada, slug, told } = desk;
 	await secret(client, ada, slug, KEY, "one", { environment: "prod" });
 	await secret(client, ada, slug, KEY, "two", { environment: "prod" });
@@ -28,14 +28,14 @@ errand("somebody deletes a secret, restores it, and removes it for good", async 
 
 	await page.getByRole("link", { name: /^Delete/ }).click();
 	await page.getByRole("button", { name: "Delete the secret" }).click();
-	await page.getByRole("link", { name: `Remove for good: ${KEY} in prod` }).click();
-	const removing = page.getByRole("button", { name: "Remove it for good" });
+	await page.getByRole("link", { name: `Remove permanently: ${KEY} in prod` }).click();
+	const removing = page.getByRole("button", { name: "Remove it permanently" });
 	await page.getByLabel("Type the key").fill("another");
 	await removing.click();
 	await told("Nothing is removed");
-	await page.getByRole("link", { name: `Remove for good: ${KEY} in prod` }).click();
+	await page.getByRole("link", { name: `Remove permanently: ${KEY} in prod` }).click();
 	await page.getByLabel("Type the key").fill(KEY);
 	await removing.click();
-	await told("removed for good");
+	await told("removed permanently");
 	await page.getByText("Nothing that can be restored").waitFor();
 });

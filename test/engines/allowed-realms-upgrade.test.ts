@@ -64,7 +64,7 @@ test("the authority from before stays with the realms that have used it; others 
 	for (const slug of ["used", "certified"]) assert.equal(await authorityOf(slug), authority);
 	const others = [await authorityOf("own"), await authorityOf("fresh")];
 	assert.equal(new Set([authority, ...others]).size, 3);
-	assert.equal(await authorityOf("fresh"), others[1], "for good");
+	assert.equal(await authorityOf("fresh"), others[1], "permanently");
 });
 
 test("doctor lists both until realms are named, and what is shown can be set", async () => {

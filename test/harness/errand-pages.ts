@@ -31,7 +31,7 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 		isPublic: true,
 	},
 	inRealm("secret-delete", ofKey(KEY, "delete"), `Delete ${KEY} in prod?`),
-	inRealm("secret-purge", ofKey(OLD, "purge"), `Remove ${OLD} in prod for good?`),
+	inRealm("secret-purge", ofKey(OLD, "purge"), `Permanently remove ${OLD} in prod?`),
 	inRealm("deleted", "deleted", "Deleted secrets of shop"),
 	inRealm("compare", "compare?from=staging&to=prod", "Compare environments of shop"),
 	inRealm("invite", "invite", "Invite somebody into shop"),

@@ -61,7 +61,7 @@ export function addMachineCommands(program: Command, io: Io): void {
 	addLookCommands(machine, io);
 	addCommand<DeleteOptions>(machine, io, {
 		usage: "delete <machine>",
-		summary: "delete a machine account; its tokens end immediately and for good",
+		summary: "delete a machine account; its tokens end immediately and permanently",
 		details: "Credentials that engines made for it live until they end: `svc lease list` shows them.",
 		options: [REALM_OPTION, option("--yes", "do not ask")],
 		examples: ["svc machine delete deploy --realm shop", "svc machine delete deploy --realm shop --yes"],

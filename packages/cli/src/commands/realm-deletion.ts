@@ -24,7 +24,7 @@ export function addDeletionCommands(realm: Command, io: Io): void {
 		usage: "delete <slug>",
 		summary: "delete a realm and everything in it; its owner can restore it for 30 days",
 		details:
-			"Its credentials are revoked and its slug is free immediately. Tokens limited to it, and the tokens and trusts of its machines, end for good.",
+			"Its credentials are revoked and its slug is free immediately. Tokens limited to it, and the tokens and trusts of its machines, end permanently.",
 		options: [option("--yes", "do not ask")],
 		examples: ["svc realm delete shop", "svc realm delete shop --yes"],
 		run: deleteRealm,

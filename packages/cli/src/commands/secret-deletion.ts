@@ -27,7 +27,7 @@ export function addDeleteCommands(secret: Command, io: Io): void {
 		details: "With --purge, svc asks first: nobody can restore that secret, nor what was deleted of its key before.",
 		options: [
 			...ENVIRONMENT_OPTIONS,
-			option("--purge", "delete it for good, and all that was deleted of its key"),
+			option("--purge", "delete it permanently, with everything deleted under its key"),
 			option("--yes", "do not ask"),
 		],
 		examples: [
@@ -73,14 +73,14 @@ async function deleteSecret(context: Context<DeleteOptions>, key: string): Promi
 	const client = await connect(context);
 	const isPurge = context.options.purge === true;
 	if (isPurge) {
-		const words = { doing: "deleting a secret for good", done: "deleted" };
-		await confirmUnless(context, `Delete ${visible(`${key} from ${realm}/${env}`)} for good?`, words);
+		const words = { doing: "deleting a secret permanently", done: "deleted" };
+		await confirmUnless(context, `Permanently delete ${visible(`${key} from ${realm}/${env}`)}?`, words);
 	}
 	const query = { env, ...(isPurge ? { purge: "true" } : {}) };
 	const answer = await send(client, { method: "DELETE", path: path`realms/${realm}/secrets/${key}`, query });
 	const done = visible(`${key} deleted from ${realm}/${env}`);
 	const hint = visible(`svc secret restore ${key} --realm ${realm} --env ${env}`);
-	await show(context, answer, isPurge ? `${done} for good` : `${done}; \`${hint}\` brings it back for 30 days`);
+	await show(context, answer, isPurge ? `${done} permanently` : `${done}; \`${hint}\` brings it back for 30 days`);
 }
 
 async function restoreSecret(context: Context<RestoreOptions>, key: string): Promise<void> {

@@ -133,7 +133,7 @@ test("list shows no values unless asked, neither as a table nor as JSON", async 
 
 const DELETED = { deleted_at: "t", deleted_by: "m", deleted_by_machine: "shop/deploy", purge_at: "p" };
 
-test("a secret is deleted for good only after a yes, and restored by key or by id", async () => {
+test("a secret is deleted permanently only after a yes, and restored by key or by id", async () => {
 	await using server = await startFake(
 		({ url }) =>
 			url.includes("deleted=true")
@@ -145,7 +145,7 @@ test("a secret is deleted for good only after a yes, and restored by key or by i
 	const unasked = await run(["secret", "delete", "A", "--purge"], { env });
 	assert.match(unasked.stderr, /--yes\b/);
 	const purged = await run(["secret", "delete", "A", "--purge", "--yes"], { env });
-	assert.match(purged.stdout, /^A .* shop\/dev for good\n$/);
+	assert.match(purged.stdout, /^A .* shop\/dev permanently\n$/);
 	assert.match(
 		(await run(["secret", "list", "--deleted"], { env })).stdout,
 		/A +dev +2 +t +machine:shop\/deploy +p +d1/,

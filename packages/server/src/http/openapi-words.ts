@@ -15,7 +15,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	include_total: ["Adds total, the number of all rows, to pagination"],
 	env: ["Environment of the realm"],
 	values: ["Includes the values; false decrypts nothing and answers when each secret ends"],
-	purge: ["Removes it for good, and all that was deleted of its key there"],
+	purge: ["Removes it permanently, with everything deleted under its key there"],
 	deleted: ["Lists those that were deleted and can be restored"],
 	version: ["Version of the secret; by default the newest"],
 	user: ["Id or e-mail of the user"],

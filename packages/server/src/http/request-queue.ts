@@ -213,7 +213,7 @@ export class QueuedRequest implements Slot {
 		return () => void this.#listeners?.delete(listener);
 	}
 
-	/** Gives up its slot or its wait, for good. */
+	/** Gives up its slot or its wait permanently. */
 	end(): void {
 		this.isOver = true;
 		for (const listener of this.#listeners ?? []) listener();

@@ -160,7 +160,7 @@ test("whatever is wrong with a token is answered alike: 401, the same words, the
 	assert.match([...answers].join(), /"www-authenticate":"Bearer"/);
 });
 
-test("a disabled account's sessions end for good, and its API tokens sleep until it is enabled", async () => {
+test("a disabled account's sessions end permanently, and its API tokens sleep until it is enabled", async () => {
 	const carol = await addAccount(store);
 	const { token } = await mint(carol.id);
 	const { token: session } = await signIn(carol);

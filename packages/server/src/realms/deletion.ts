@@ -59,7 +59,7 @@ export async function listDeletedRealms(
 }
 
 /**
- * Brings a deleted realm back with its bindings and secrets. What was limited to it has ended for good, and so have its leases.
+ * Brings a deleted realm back with its bindings and secrets. What was limited to it has ended permanently, and so have its leases.
  * @param wanted the deletion, the newest by default; and another slug
  * @throws AppError not_found, insufficient_scope, conflict (slug taken by a live realm)
  * Design: §15

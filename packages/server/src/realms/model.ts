@@ -147,7 +147,7 @@ export const realmOperations = {
 	/** Finds the newest deletion of a realm with this slug, or the one with this id. */
 	findDeleted: read<(which: Restorable & { slug: string; id: string | undefined }) => DeletedRealm | undefined>(),
 	/**
-	 * Removes what ends for good with a realm's deletion, in parts: tokens limited to it, tokens and trusts of its machines.
+	 * Removes what ends permanently with a realm's deletion, in parts: tokens limited to it, tokens and trusts of its machines.
 	 * @returns how many rows; 0 for a realm that lives
 	 */
 	endRestricted: write<(id: string) => number>({ inParts: true }),

@@ -13,7 +13,7 @@ import type { RealmLimits, RealmStore } from "./model.ts";
 const RAISE = "`svc users limits` raises it for the owner";
 const HINTS: Record<RowLimit, string> = {
 	accounts: "set registration.mode to admin, so that only the instance admin registers accounts",
-	realm_bytes: `remove unneeded secrets for good with \`svc secret delete --purge\`, or ${RAISE}`,
+	realm_bytes: `permanently remove unneeded secrets with \`svc secret delete --purge\`, or ${RAISE}`,
 	realms_per_account: RAISE,
 	bindings_per_realm: "remove unneeded bindings, or divide the realm",
 	bindings_per_account: "let the account leave realms in which it needs no role with `svc realm leave`",

@@ -53,14 +53,14 @@ export async function deleteSecret(needs: RewriteNeeds, actor: Actor, name: Secr
 }
 
 /**
- * Removes a secret with its history for good, and all that was deleted of its key in that environment.
+ * Permanently removes a secret with its history, and everything deleted under its key in that environment.
  * @throws AppError not_found, forbidden, insufficient_scope, unsupported_operation (not a session), rate_limited
  * Design: §15
  */
 export async function purgeSecret(needs: RewriteNeeds, actor: Actor, name: SecretName): Promise<void> {
 	const { environment, key } = name;
 	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:delete", environment });
-	requireSession(actor, "remove a secret for good");
+	requireSession(actor, "permanently remove a secret");
 	const now = needs.system.now();
 	const event = eventBy(actor, now, "secret.purge", realm, { key, environment });
 	const input = { realm_id: realm.id, environment, key, by: now.toISOString() };
@@ -71,7 +71,7 @@ export async function purgeSecret(needs: RewriteNeeds, actor: Actor, name: Secre
 	while (purged > 0) purged = await purge(true);
 }
 
-/** Removes secrets for good that were deleted too long ago to be restored. @returns how many. Design: §15 */
+/** Permanently removes secrets that were deleted too long ago to be restored. @returns how many. Design: §15 */
 export function purgeDeletedSecrets({ store, system }: Pick<SecretNeeds, "store" | "system">): Promise<number> {
 	const now = system.now();
 	return store.secrets.purgeDeleted(restorableSince(now), systemEvent(now, "secret.purge", undefined, {}));

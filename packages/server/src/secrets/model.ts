@@ -266,7 +266,7 @@ export const secretOperations = {
 			) => DeletedSecret[]
 		>(),
 	/**
-	 * Removes a part of a key's deleted secrets for good, those deleted by the instant `by`, and the living one unless `only_deleted`.
+	 * Permanently removes a part of a key's deleted secrets: those deleted by the instant `by`, and the living one unless `only_deleted`.
 	 * @returns how many secrets; 0 when none is left, and then there is no event
 	 */
 	purge: write<
@@ -275,7 +275,7 @@ export const secretOperations = {
 			event: AuditEvent,
 		) => number
 	>({ forgets: ["secrets"] }),
-	/** Removes secrets of all realms for good that were deleted by the instant, in parts. Each has an event like the given one, in its realm. @returns how many */
+	/** Permanently removes secrets of all realms that were deleted by the instant, in parts. Each has an event like the given one, in its realm. @returns how many */
 	purgeDeleted: write<(by: string, event: AuditEvent) => number>({ forgets: [], events: 0, inParts: true }),
 	countDeleted: scan<(realm_id: string, environment: Environment | undefined, since: string) => number>(),
 };

@@ -9,7 +9,7 @@ export function secretNotFound(): AppError {
 export function realmFull(): AppError {
 	return new LimitReached(
 		"realm_bytes",
-		"the realm is full (limits.realm_bytes, including the history): remove secrets for good with `svc secret delete --purge`, or ask the instance admin to raise it for the realm's owner with `svc users limits`",
+		"the realm is full (limits.realm_bytes, including the history): permanently remove secrets with `svc secret delete --purge`, or ask the instance admin to raise it for the realm's owner with `svc users limits`",
 	);
 }
 

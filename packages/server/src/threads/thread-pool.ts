@@ -86,7 +86,7 @@ export class ThreadPool<Question, Answer> {
 		});
 	}
 
-	/** Ends the threads for good; open questions get no answer. */
+	/** Ends the threads permanently; open questions get no answer. */
 	async close(): Promise<void> {
 		const closed = new NoAnswer("closed");
 		this.#closed ??= closed;

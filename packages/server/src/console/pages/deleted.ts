@@ -14,7 +14,7 @@ const LIST = /^\/console\/realms\/([^/]+)\/deleted$/;
 const DELETE = /^\/console\/realms\/([^/]+)\/secrets\/([^/]+)\/delete$/;
 const PURGE = /^\/console\/realms\/([^/]+)\/secrets\/([^/]+)\/purge$/;
 
-/** Deleting a secret, and what was deleted: restoring it, or removing it for good. */
+/** Deleting a secret, and what was deleted: restoring it, or removing it permanently. */
 export function deletedPages(needs: SecretNeeds): Endpoint[] {
 	return [
 		{ method: "GET", path: LIST, answer: (visit) => deleted(needs, visit) },
@@ -40,7 +40,7 @@ async function deleted(needs: SecretNeeds, { actor, params: [slug = ""], query, 
 			? html`<form method="post" action="/console/realms/${slug}/deleted?env=${environment}">${token}<input type="hidden" name="id" value="${id}"><input type="hidden" name="key" value="${key}"><button aria-label="Restore ${key} in ${environment}">Restore</button></form>`
 			: "";
 		const purging = mayPurge
-			? html`<a href="/console/realms/${slug}/secrets/${key}/purge?env=${environment}" aria-label="Remove for good: ${key} in ${environment}">Remove for good</a>`
+			? html`<a href="/console/realms/${slug}/secrets/${key}/purge?env=${environment}" aria-label="Remove permanently: ${key} in ${environment}">Remove permanently</a>`
 			: "";
 		return html`<tr><th scope="row" class="key">${key}</th><td data-label="Environment">${environment}</td><td data-label="Version">${version}</td><td data-label="Deleted">${time(deleted_at)}</td><td data-label="By">${nameIn(people, deleted_by)}</td><td><div class="row">${restoring}${purging}</div></td></tr>`;
 	});
@@ -100,10 +100,10 @@ async function askToPurge(needs: SecretNeeds, visit: Visit): Promise<Page> {
 	const name = nameOf(visit);
 	const { slug, key, environment } = name;
 	await authorize(needs, visit.actor, slug, { capability: "secrets:delete", environment });
-	const form = html`<form method="post" action="/console/realms/${slug}/secrets/${key}/purge?env=${environment}">${visit.token}<p><label for="again">Type the key to confirm</label><input id="again" name="again" type="text" required autocomplete="off" spellcheck="false" autocapitalize="off"></p><p><button>Remove it for good</button></p></form>`;
+	const form = html`<form method="post" action="/console/realms/${slug}/secrets/${key}/purge?env=${environment}">${visit.token}<p><label for="again">Type the key to confirm</label><input id="again" name="again" type="text" required autocomplete="off" spellcheck="false" autocapitalize="off"></p><p><button>Remove it permanently</button></p></form>`;
 	return {
 		...above(name),
-		title: `Remove ${key} in ${environment} for good?`,
+		title: `Permanently remove ${key} in ${environment}?`,
 		body: html`<p>The current value, the history, and all that was ever deleted of ${key} in ${environment} go. Nobody can bring it back, except from a backup.</p>${form}<p><a href="/console/realms/${slug}/deleted">Keep it</a></p>`,
 		commands: [command`svc secret delete ${key} --purge --realm ${slug} --env ${environment}`],
 	};
@@ -115,5 +115,5 @@ async function purge(needs: SecretNeeds, visit: Visit): Promise<Moved> {
 	if (fieldOf(visit, "again") !== name.key)
 		return { to, message: "Nothing is removed: what you typed is not the key." };
 	await purgeSecret(needs, visit.actor, name);
-	return { to, message: `${name.key} in ${name.environment} is removed for good.` };
+	return { to, message: `${name.key} in ${name.environment} is removed permanently.` };
 }

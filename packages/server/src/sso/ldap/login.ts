@@ -15,7 +15,7 @@ const NOBODY = "cn=svc-no-such-person";
 const BINARY_IDS = new Set(["objectguid", "objectsid", "guid"]);
 const ATTRIBUTE = /^[a-z0-9][\w.;-]*$/i;
 
-/** Result codes of a directory that refuses a password, for good or for now. */
+/** Result codes of a directory that refuses a password, permanently or for now. */
 const REFUSED_PASSWORD = new Set<number>([
 	RESULT.constraint_violation,
 	RESULT.no_such_object,

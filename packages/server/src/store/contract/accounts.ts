@@ -173,7 +173,7 @@ export async function accountContract(openStore: OpenStore): Promise<void> {
 		);
 	});
 
-	test("disabling ends the sessions for good, and enabling brings none back", async () => {
+	test("disabling ends the sessions permanently, and enabling brings none back", async () => {
 		const [account, other] = [await add(), await add()];
 		const [jti, foreign] = [await open(account), await open(other)];
 		const set = (user_id: string, disabled_at: string | null) =>

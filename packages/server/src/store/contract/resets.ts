@@ -75,7 +75,7 @@ export async function resetContract(openStore: OpenStore): Promise<void> {
 		await accounts.setDisabled({ user_id: out.account.id, disabled_at: MADE_AT }, anEvent());
 		assert.equal(await use(out.code), "changed");
 		await accounts.setDisabled({ user_id: out.account.id, disabled_at: null }, anEvent());
-		assert.equal(await use(out.code), "changed", "disabling ends the code for good");
+		assert.equal(await use(out.code), "changed", "disabling ends the code permanently");
 		const changed = await withCode();
 		const change = { user_id: changed.account.id, from: "a hash", password: "own", keep: "" };
 		assert.equal(await accounts.setPassword(change, anEvent()), "done");

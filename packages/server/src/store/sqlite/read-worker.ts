@@ -62,7 +62,7 @@ export class ReadWorker {
 		return { seconds, refused: this.#refused };
 	}
 
-	/** Ends the thread for good; open questions fail. */
+	/** Ends the thread permanently; open questions fail. */
 	close(): Promise<void> {
 		return this.#thread.close();
 	}

@@ -29,7 +29,7 @@ export interface SqliteOptions {
 	beforeMigration?(migration: string, copyTo: Store["copyTo"]): Promise<void>;
 	/** Reads the directory's file system; tests replace it. */
 	statfs?(path: string): FileSystem;
-	/** Called once when the storage failed for good: the process must end. */
+	/** Called once when the storage failed permanently: the process must end. */
 	onFailure(error: FatalError): void;
 }
 

@@ -119,7 +119,7 @@ export class Writer implements WriteQueue {
 		return this.#isFull;
 	}
 
-	/** Tells whether the storage failed for good. */
+	/** Tells whether the storage failed permanently. */
 	get hasFailed(): boolean {
 		return this.#failure !== undefined;
 	}

@@ -100,7 +100,7 @@ async function versionsOf(
 	return rows;
 }
 
-/** A deleted secret to remove for good. */
+/** A deleted secret to remove permanently. */
 interface Doomed extends Pick<DeletedSecret, "id" | "realm_id" | "environment" | "key" | "version"> {
 	/** Slug. */
 	realm: string;
@@ -108,7 +108,7 @@ interface Doomed extends Pick<DeletedSecret, "id" | "realm_id" | "environment" |
 	bytes: number;
 }
 
-/** Removes the first of those that meet a condition for good, as many as a transaction may. */
+/** Permanently removes the first of those that meet a condition, as many as a transaction may. */
 async function purgeSome(db: Change, condition: string, values: readonly unknown[]): Promise<Doomed[]> {
 	const found = await db.sql.rows<Doomed>(
 		`SELECT d.id, d.realm_id, d.environment, d.key, d.version, r.slug AS realm,

@@ -8,7 +8,7 @@ const MOST_BYTES = 2 * 1024 * 1024;
 
 const OF_MACHINES = "machine_id IN (SELECT id FROM machine WHERE realm_id = $1)";
 
-/** Rows that end for good with their realm's deletion, by table, and how many make a part: a restore brings none of them back. */
+/** Rows that end permanently with their realm's deletion, by table, and how many make a part: a restore brings none of them back. */
 const ENDED_WITH_REALM = [
 	{ table: "api_token", of: "realm_id = $1", most: 1000 },
 	{ table: "machine_token", of: OF_MACHINES, most: 1000 },

@@ -13,7 +13,7 @@ const KEPT = columnsOf("deleted_version")
 const MOST_SECRETS = 100;
 const MOST_BYTES = 2 * 1024 * 1024;
 
-/** A deleted secret to remove for good. */
+/** A deleted secret to remove permanently. */
 interface Doomed extends Pick<DeletedSecret, "id" | "realm_id" | "environment" | "key" | "version"> {
 	/** Slug. */
 	realm: string;
@@ -66,7 +66,7 @@ export function deletedSecrets(db: Database) {
 	};
 }
 
-/** Makes the functions that remove what was deleted for good, inside the transaction. */
+/** Makes the functions that permanently remove what was deleted, inside the transaction. */
 export function doomedSecrets(db: Database) {
 	const uncount = db.prepare("UPDATE realm SET bytes = bytes - @bytes WHERE id = @realm_id");
 	const remove = db.prepare("DELETE FROM deleted_secret WHERE id = ?");
@@ -85,7 +85,7 @@ export function doomedSecrets(db: Database) {
 		ofKey: (where: object) => ofKey.iterate(where) as IterableIterator<Doomed>,
 		/** Finds those deleted by an instant, a few at a time. */
 		ofTime: (by: string) => ofTime.iterate(by) as IterableIterator<Doomed>,
-		/** Removes the first of them for good, as many as a transaction may. */
+		/** Permanently removes the first of them, as many as a transaction may. */
 		purge(found: Iterable<Doomed>): Doomed[] {
 			const chosen: Doomed[] = [];
 			let bytes = 0;

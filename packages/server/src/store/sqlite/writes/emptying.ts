@@ -11,7 +11,7 @@ const MOST_BYTES = 2 * 1024 * 1024;
 const OF_MACHINES = "machine_id IN (SELECT id FROM machine WHERE realm_id = ?)";
 
 /**
- * Rows that end for good with their realm's deletion, by table: a restore brings none of them back. A part is at most this many, which take 20 ms: a trust
+ * Rows that end permanently with their realm's deletion, by table: a restore brings none of them back. A part is at most this many, which take 20 ms: a trust
  * may hold 64 KiB of keys.
  */
 const ENDED_WITH_REALM = [

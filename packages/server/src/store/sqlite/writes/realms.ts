@@ -141,7 +141,7 @@ function restoring(
 	};
 }
 
-/** Operations that remove a deleted realm for good. */
+/** Operations that permanently remove a deleted realm. */
 function purging(db: Database, append: Append): Pick<Implementations<"write">["realms"], "empty" | "purge"> {
 	const dropAuthority = db.prepare("DELETE FROM engine_config WHERE realm_id = ? AND state = 'generated'");
 	const purge = db.prepare("DELETE FROM realm WHERE id = @id AND deleted_at < @deleted_before");
