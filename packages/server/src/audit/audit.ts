@@ -44,7 +44,7 @@ export interface VerifyNeeds extends AuditNeeds {
 export interface EventFilter {
 	/** Slug, which the realm has now or had then. */
 	realm?: string | undefined;
-	/** One that ends in `.*` stands for all that begin so. */
+	/** One that ends in `.*` stands for all types that begin with the rest. */
 	type?: string | undefined;
 	/** User id, e-mail, or the beginning of an e-mail up to its `@`; or a machine, as below. */
 	actor?: string | undefined;
@@ -151,14 +151,14 @@ async function namesOf({ store }: AuditNeeds, actor: string): Promise<string[]> 
 async function namesAlike(accounts: AuditNeeds["store"]["accounts"], start: string): Promise<string[]> {
 	const alike = await accounts.startingWith(start, MAX_ALIKE + 1);
 	if (alike.length > MAX_ALIKE)
-		throw new AppError("validation_failed", `more than ${MAX_ALIKE} e-mails begin so: give the whole one`);
+		throw new AppError("validation_failed", `more than ${MAX_ALIKE} e-mails begin like this: give the whole address`);
 	return alike.flatMap(({ id, email }) => [id, email]);
 }
 
 /** Result of verifying the log. */
 export interface Verification extends Omit<ChainReport, "status">, Comparison {
 	/**
-	 * `rows_differ`: the log is intact, but rows grant something else than it says. `events_differ`: events are of somebody who was not there.
+	 * `rows_differ`: the log is intact, but rows grant something other than it says. `events_differ`: events name an account, token or session that did not exist.
 	 * `rows_altered`: other rows do not fit their MACs or the tip.
 	 */
 	status: ChainReport["status"] | "rows_differ" | "events_differ" | "rows_altered";

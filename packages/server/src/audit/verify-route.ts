@@ -43,9 +43,9 @@ const MESSAGES: Readonly<Record<Verification["status"], (found: Verification) =>
 	truncated: ({ seq }) =>
 		`the log ends before event ${seq}, which a checkpoint covers: it was truncated or rolled back`,
 	rows_differ: ({ differences: { length } }) =>
-		`the log is intact, but ${length === 1 ? "one row grants" : `${length} rows grant`} something else than it says: another program altered the database`,
+		`the log is intact, but ${length === 1 ? "one row grants" : `${length} rows grant`} something other than it says: another program altered the database`,
 	events_differ: ({ strange: { length } }) =>
-		`the log is intact, but ${length === 1 ? "one event is" : `${length} events are`} of somebody who was not there: another program had altered the database`,
+		`the log is intact, but ${length === 1 ? "one event names" : `${length} events name`} an account, token or session that did not exist: another program had altered the database`,
 	rows_altered: ({ altered }) => `the log is intact, but another program altered the database: ${altered.join(", ")}`,
 };
 

@@ -82,10 +82,10 @@ export async function checkRights(needs: DatabaseNeeds, signal: AbortSignal): Pr
 	const found = [
 		...(rows === 0
 			? []
-			: [`${rows === 1 ? "one row grants" : `${rows} rows grant`} something else than the audit log says`]),
+			: [`${rows === 1 ? "one row grants" : `${rows} rows grant`} something other than the audit log says`]),
 		...(events === 0
 			? []
-			: [`${events === 1 ? "one event is" : `${events} events are`} of somebody who was not there`]),
+			: [`${events === 1 ? "one event names" : `${events} events name`} an account, token or session that did not exist`]),
 	];
 	const message = `${found.join(", and ")}: another program altered the database`;
 	return [{ name: "rights", status: "failed", message, hint: "`svc audit verify` names them" }];

@@ -25,7 +25,7 @@ export interface Adoptable {
 	/** Parts that do not fit the keys of its rows; empty for a database from before its rows authenticated themselves. */
 	misfits: string[];
 	log: ChainReport;
-	/** Rows that grant something else than the log says. */
+	/** Rows that grant something other than the log says. */
 	differences: Difference[];
 	/** Events of an account, token or session that was not there. */
 	strange: StrangeEvent[];
