@@ -41,7 +41,7 @@ export const AUDIT_LIST: CommandSpec<ListOptions> = {
 	options: [
 		option("--realm <slug>", "of this realm"),
 		option("--key <key>", "of secrets with this key"),
-		option("--type <type>", "of this type, such as secret.set, or secret.* for all that begin so"),
+		option("--type <type>", "of this type, such as secret.set, or secret.* for all that begin with secret."),
 		option("--actor <user>", "of this user or machine, by id, e-mail, its beginning up to the @, or realm/name"),
 		option(
 			"--machine <name>",

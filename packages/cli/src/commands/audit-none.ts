@@ -36,7 +36,7 @@ function checkType(type: string): void {
 	const known = start === undefined ? EVENT_TYPES : groups.map((name) => `${name}.*`);
 	const question = groups.includes(group) ? `did you mean '${group}.*'?` : didYouMean(type, known);
 	throw new Failure("usage", `there is no type of event${isName(group) ? ` ${type}` : ""}`, {
-		hint: question ?? `types begin with ${groups.join(", ")}: --type 'secret.*' shows all that begin so`,
+		hint: question ?? `types begin with ${groups.join(", ")}: --type 'secret.*' shows all that begin with secret.`,
 	});
 }
 

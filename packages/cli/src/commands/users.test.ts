@@ -65,7 +65,7 @@ test("an account is disabled once that was confirmed, and enabled by its e-mail"
 	assert.deepEqual(posted(server), urls);
 });
 
-test("a user is made an instance admin, and one no more, once that was confirmed", async () => {
+test("a user becomes an instance admin, and stops being one, after a confirmation", async () => {
 	await using server = await start();
 	const admin = ["users", "admin", "ada@example.com"];
 	assert.equal((await run(admin, { env: server.env, typed: ["n\n"] })).code, 1);

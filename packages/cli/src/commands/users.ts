@@ -70,9 +70,9 @@ export function addUsersCommands(program: Command, io: Io): void {
 	});
 	addCommand<AdminOptions>(users, io, {
 		usage: "admin <user>",
-		summary: "make a user an instance admin, or one no more",
+		summary: "make a user an instance admin, or remove that right",
 		details: `${INSTANCE_ONLY} It takes a session, not an API token. The last enabled instance admin stays one.`,
-		options: [option("--remove", "take it away again"), option("--yes", "do not ask")],
+		options: [option("--remove", "remove the right"), option("--yes", "do not ask")],
 		examples: ["svc users admin bob@example.com", "svc users admin ada@example.com --remove"],
 		run: setAdmin,
 	});

@@ -41,7 +41,7 @@ const PLACEHOLDERS: Readonly<Record<string, Values>> = {
 	output: ["@files"],
 };
 
-/** Options whose placeholder means something else than in an argument. */
+/** Options whose placeholder means something other than in an argument. */
 const OPTIONS: Readonly<Record<string, Values>> = { "--type": ["@any"], "--role": ["@any"] };
 
 /** Every position in the tree, the root first, without hidden commands. */

@@ -263,7 +263,7 @@ export const accountOperations = {
 		>(),
 	/** Disabling ends the account's sessions and forgets its sources. The last enabled instance admin stays enabled. */
 	setDisabled: write<(input: { user_id: string; disabled_at: string | null }, event: AuditEvent) => Standing>(),
-	/** Makes an account an instance admin, or one no more. The last enabled one stays. */
+	/** Makes an account an instance admin, or remove that right. The last enabled one stays. */
 	setAdmin: write<(input: { user_id: string; instance_admin: boolean }, event: AuditEvent) => Standing>(),
 	/**
 	 * Opens a session and stores the source, unless the account is gone, disabled, or has another password or a second factor by now. Of too many

@@ -154,7 +154,7 @@ function adminRoute(needs: AccountRouteNeeds): Route {
 	return route({
 		method: "PUT",
 		path: "/api/v1/users/{id}",
-		summary: "Make an account an instance admin, or one no more",
+		summary: "Make an account an instance admin, or remove that right",
 		body: SetAdmin,
 		status: 200,
 		answer: UserSchema,

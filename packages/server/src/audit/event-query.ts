@@ -18,7 +18,7 @@ export interface EventQuery {
 	realm: string | undefined;
 	/** or that are of this one, which may have had another slug then. */
 	realm_id?: string | undefined;
-	/** Only events of this type; one that ends in `.*` stands for all that begin so. */
+	/** Only events of this type; one that ends in `.*` stands for all types that begin with the rest. */
 	type: string | undefined;
 	/** Only events of these actors: a user's id and e-mail. */
 	actors: string[] | undefined;

@@ -25,7 +25,7 @@ export function createComparisons(): AccountSemaphore {
 		...BOUNDS,
 		name: "comparisons_waiting_per_account",
 		what: "comparisons in the console",
-		hint: "one account compares environments in the console in many requests at once: find the program that does",
+		hint: "one account compares environments in the console in many requests at once: find the program that sends them",
 	});
 }
 
@@ -35,6 +35,6 @@ export function createKeyLists(): AccountSemaphore {
 		...BOUNDS,
 		name: "key_lists_waiting_per_account",
 		what: "lists of keys in the console",
-		hint: "one account lists keys in the console in many requests at once: find the program that does",
+		hint: "one account lists keys in the console in many requests at once: find the program that sends them",
 	});
 }

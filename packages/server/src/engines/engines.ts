@@ -54,7 +54,7 @@ export function createEngineCalls(): AccountSemaphore {
 		what: "calls of engines",
 		each: 16,
 		waiting: 256,
-		hint: "one account calls engines faster than they answer: find the program that does",
+		hint: "one account calls engines faster than they answer: find the program that calls them",
 	});
 }
 

@@ -46,7 +46,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 /** Query parameters whose meaning differs from that of the path parameter with the same name. */
 const QUERY: Readonly<Record<string, string>> = {
 	realm: "Only of this realm, by its slug",
-	type: "Only of this type, such as secret.set; secret.* stands for all that begin so",
+	type: "Only of this type, such as secret.set; secret.* means all that begin with secret.",
 	key: "Only of secrets with this key",
 };
 

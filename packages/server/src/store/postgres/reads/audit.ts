@@ -105,7 +105,7 @@ async function conditionOf(
 	return { where: conditions.join(" AND "), values };
 }
 
-/** End of a type that stands for all types that begin so. */
+/** End of a type that stands for all types with the same beginning. */
 const ANY = ".*";
 
 /** Condition that an event names a key, or a set that holds it. */
