@@ -37,5 +37,5 @@ errand("somebody deletes a secret, restores it, and removes it permanently", asy
 	await page.getByLabel("Type the key").fill(KEY);
 	await removing.click();
 	await told("removed permanently");
-	await page.getByText("Nothing that can be restored").waitFor();
+	await page.getByText("Nothing to restore.").waitFor();
 });

@@ -52,7 +52,7 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 	await row.getByLabel("Password").fill(ada.password);
 	await row.getByLabel("Code").fill(codes[1] ?? "");
 	await row.getByRole("button", { name: "Remove the app" }).click();
-	await told("It is removed.");
+	await told("The second factor is removed.");
 	ok(await client.post("/auth/login", { email: ada.email, password: ada.password }));
 });
 

@@ -39,7 +39,7 @@ test("the Leases page shows live and unrevocable leases, and ends one", {
 	for (const { name } of [first, second])
 		assert.match(live, new RegExp(`${name}</th>.*1 h (?:29|30) min.*End now: ${name}`));
 	assert.match(live, /aria-label="Leases that end, by the hour: at most 2\..*<rect /);
-	assert.match(live, /None: every credential that had to go is gone/);
+	assert.match(live, /None: every credential that had to be revoked is gone/);
 
 	const path = `/console/realms/${world.slug}/leases`;
 	const viewer = await person(world.client, "viewer");

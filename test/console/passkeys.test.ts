@@ -47,7 +47,7 @@ at("somebody makes a passkey, signs in with it alone, and removes it with it in 
 	await row.getByText("Remove", { exact: true }).click();
 	await row.getByLabel("Password").fill(who.password);
 	await row.getByRole("button", { name: "Use a passkey in place of the code" }).click();
-	await page.getByRole("status").getByText("It is removed.").waitFor();
+	await page.getByRole("status").getByText("The second factor is removed.").waitFor();
 	ok(await client.post("/auth/login", { email: who.email, password: who.password }));
 	assert.deepEqual(complaints, []);
 });

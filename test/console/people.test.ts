@@ -42,7 +42,7 @@ errand("somebody sees why a person may not write, and what would give it", async
 	const bob = await person(client, "bob");
 	await bind(client, ada, slug, bob, "viewer");
 	await desk.open(`/realms/${slug}/members`);
-	await page.getByRole("link", { name: "Why somebody may or may not" }).click();
+	await page.getByRole("link", { name: "Why somebody may or may not do something" }).click();
 	await heading(page, `What you may do in ${slug}`);
 	await page.getByText("Owner of the realm.").waitFor();
 	await page.getByLabel("E-mail").fill(bob.email);

@@ -54,7 +54,7 @@ async function account(needs: AccountPageNeeds, { actor, query, token }: Visit):
 
 /** Warns the owner of a passkey that a copy of it exists. */
 function copiedPasskey(name: string): Html {
-	return html`<p class="error" role="alert">A copy of your passkey ${name} was used, so it signs in no more. Look at <a href="/console/account/sessions">where you are signed in</a>, then <a href="/console/account/factors">remove it</a>.</p>`;
+	return html`<p class="error" role="alert">A copy of your passkey ${name} was used, so it no longer signs you in. Check <a href="/console/account/sessions">where you are signed in</a>, then <a href="/console/account/factors">remove it</a>.</p>`;
 }
 
 function line(

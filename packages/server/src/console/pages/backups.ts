@@ -30,7 +30,7 @@ async function backups(needs: BackupNeeds, { actor, token }: Visit): Promise<Pag
 		...ofServer("Backups", actor),
 		title: "Backups",
 		body: html`${list}<form method="post" action="/console/backups">${token}<p><button>Make a backup</button></p></form>
-<p class="quiet">Without the master key nobody opens a backup: keep a copy of the key elsewhere.</p>`,
+<p class="quiet">Nobody can open a backup without the master key: keep a copy of the key elsewhere.</p>`,
 		commands: [command`svc backup`, command`svc backup list`],
 	};
 }

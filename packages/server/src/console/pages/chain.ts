@@ -27,8 +27,8 @@ async function chain(needs: ChainPageNeeds, { actor, token }: Visit): Promise<Pa
 	return {
 		title: "The audit log's chain",
 		above: [["Realms", address`/console`]],
-		body: html`<p>Each event is hashed with the one before it, and the server signs the state of the log every minute in which something happens. Verifying reads the whole log, compares it with each signed state, and what people may do with what the log says they were given.</p>
-<p>The log has ${events} events. Keep this line elsewhere: with it, even a log that was cut off is found out.</p><pre>${events} ${hash.toString("hex")}</pre>
+		body: html`<p>Each event is hashed with the one before it, and the server signs the state of the log once a minute while events arrive. Verifying reads the whole log, compares it with each signed state, and compares what people may do with what the log says they were granted.</p>
+<p>The log has ${events} events. Keep this line elsewhere: with it, you notice even a log that was cut off.</p><pre>${events} ${hash.toString("hex")}</pre>
 <h2>Last signed and verified</h2>${await stateOf(needs, proof)}<form method="post" action="/console/chain">${token}<p><button>Verify it now</button></p></form>`,
 		commands: [command`svc audit verify`, command`svc audit verify --seq ${events} --hash ${hash.toString("hex")}`],
 	};
@@ -61,6 +61,6 @@ async function verify(needs: ChainPageNeeds, { actor }: Visit): Promise<Moved> {
 	if (status === "intact") return { to, message: `The log is intact: ${read}.` };
 	return {
 		to,
-		message: `The log is not what it should be (${status.replaceAll("_", " ")}): \`svc audit verify\` says where.`,
+		message: `Verifying found a problem (${status.replaceAll("_", " ")}): \`svc audit verify\` says where.`,
 	};
 }

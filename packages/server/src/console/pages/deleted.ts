@@ -46,7 +46,7 @@ async function deleted(needs: SecretNeeds, { actor, params: [slug = ""], query, 
 	});
 	const list =
 		rows.length === 0
-			? html`<p>Nothing that can be restored.</p>`
+			? html`<p>Nothing to restore.</p>`
 			: table("Each with its history", ["Key", "Environment", "Version", "Deleted", "By", "Restore"], lines);
 	return {
 		...inRealm(slug, "Secrets", may),
@@ -73,7 +73,7 @@ async function askToDelete(needs: SecretNeeds, visit: Visit): Promise<Page> {
 	return {
 		...above(name),
 		title: `Delete ${key} in ${environment}?`,
-		body: html`<p>Nobody and no program can read it any more, with immediate effect. You can restore it with its history for ${RESTORABLE_DAYS} days.</p>${form}${keeping(name)}`,
+		body: html`<p>From now on, no person or program can read it. You can restore it with its history for ${RESTORABLE_DAYS} days.</p>${form}${keeping(name)}`,
 		commands: [command`svc secret delete ${key} --realm ${slug} --env ${environment}`],
 	};
 }
@@ -104,7 +104,7 @@ async function askToPurge(needs: SecretNeeds, visit: Visit): Promise<Page> {
 	return {
 		...above(name),
 		title: `Permanently remove ${key} in ${environment}?`,
-		body: html`<p>The current value, the history, and all that was ever deleted of ${key} in ${environment} go. Nobody can bring it back, except from a backup.</p>${form}<p><a href="/console/realms/${slug}/deleted">Keep it</a></p>`,
+		body: html`<p>This removes the current value, the history, and everything ever deleted under ${key} in ${environment}. Only a backup can bring it back.</p>${form}<p><a href="/console/realms/${slug}/deleted">Keep it</a></p>`,
 		commands: [command`svc secret delete ${key} --purge --realm ${slug} --env ${environment}`],
 	};
 }

@@ -170,7 +170,7 @@ async function askToRemove(needs: EnginePageNeeds, visit: Visit): Promise<Page> 
 	return {
 		...frame(visit),
 		title: `Remove the configuration of ${type}?`,
-		body: html`<p>It is the configuration ${what}. No credential can be made with it any more; those that were made are still revoked in time.</p><form method="post" action="/console/engines/${type}/remove?realm=${slug ?? ""}">${visit.token}<p><button>Remove the configuration</button></p></form><p><a href="${pageOf(scope)}">Keep it</a></p>`,
+		body: html`<p>It is the configuration ${what}. It will make no more credentials; those that exist are still revoked when they end.</p><form method="post" action="/console/engines/${type}/remove?realm=${slug ?? ""}">${visit.token}<p><button>Remove the configuration</button></p></form><p><a href="${pageOf(scope)}">Keep it</a></p>`,
 		commands: [joined(command`svc engine remove ${type}`, ...(slug === undefined ? [] : [command`--realm ${slug}`]))],
 	};
 }

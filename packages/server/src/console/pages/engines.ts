@@ -31,7 +31,7 @@ async function engines(needs: EngineNeeds, { actor }: Visit): Promise<Page> {
 	return {
 		...ofServer("Engines", actor),
 		title: "Engines",
-		body: html`${table("Engines of this server", headings, rows)}<p class="quiet">An engine makes credentials that expire. Its configuration says where, and which realms may have some.</p>`,
+		body: html`${table("Engines of this server", headings, rows)}<p class="quiet">An engine makes credentials that expire. Its configuration says where, and for which realms.</p>`,
 		commands: [command`svc engine list`, command`svc status`],
 	};
 }

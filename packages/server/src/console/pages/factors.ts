@@ -44,7 +44,7 @@ async function factors(needs: FactorPageNeeds, visit: Visit): Promise<Page> {
 	const lines = await Promise.all(rows.map((row) => line(needs, visit, row, rows, proof)));
 	const list =
 		rows.length === 0
-			? html`<p>Your login asks for the password alone.</p>`
+			? html`<p>Your login asks only for the password.</p>`
 			: table("What your login asks for in addition to the password", ["Kind", "Added", "State", "Change"], lines);
 	const codes = isAsked ? recovery(recovery_codes_left, visit.token, proof("renew")) : "";
 	const shown = await shownOnce(needs, visit);
@@ -55,7 +55,7 @@ async function factors(needs: FactorPageNeeds, visit: Visit): Promise<Page> {
 			["Realms", address`/console`],
 			["Your account", address`/console/account`],
 		],
-		body: html`${shown ?? ""}${list}${codes}<h2>Add an authenticator app</h2><p>Your login then asks for a code of the app. API tokens, and sign-ins at a provider, are not asked.</p>
+		body: html`${shown ?? ""}${list}${codes}<h2>Add an authenticator app</h2><p>Your login then asks for a code of the app. API tokens and sign-ins at a provider need no code.</p>
 <form method="post" action="/console/account/factors">${visit.token}<input type="hidden" name="action" value="add">${proof("add")}<p><button>Make a secret</button></p></form>
 ${addingPasskey(needs, visit.token, proof("passkey"))}`,
 		commands: [command`svc factor list`, command`svc factor add`, command`svc factor recovery`],
@@ -73,7 +73,7 @@ async function shownOnce({ system }: FactorPageNeeds, visit: Visit): Promise<Htm
 	}
 	const codes = takeOnce(visit, system, targetOf(CODES));
 	if (codes === undefined) return undefined;
-	return onceBox("Recovery codes", codes, "Each stands in for a code once. Keep them where your device is not.");
+	return onceBox("Recovery codes", codes, "Each replaces a code once. Keep them away from your device.");
 }
 
 /** Makes the fields with the proof that a change asks for. */
@@ -112,7 +112,7 @@ function removing({ id, type }: Factor, token: Html, proof: Html): Html {
 }
 
 function recovery(left: number, token: Html, proof: Html): Html {
-	return html`<h2>Recovery codes</h2><p>Left: ${left}. Each stands in for a code once; new ones replace them.</p>
+	return html`<h2>Recovery codes</h2><p>Left: ${left}. Each replaces a code once; new ones replace the old ones.</p>
 <form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="renew">${proof}<p><button>Make new recovery codes</button></p></form>`;
 }
 
@@ -148,7 +148,7 @@ async function change(needs: FactorPageNeeds, visit: Visit): Promise<Moved> {
 		}
 		default:
 			await removeFactor(needs, actor, fieldOf(visit, "id"), asked());
-			return { to: HOME, message: "It is removed." };
+			return { to: HOME, message: "The second factor is removed." };
 	}
 }
 

@@ -65,7 +65,7 @@ function newPassword({ isAsked, passkey }: AskedFor, email: string, token: Html)
 	const code = isAsked
 		? html`<label for="code">Code of your app, or a recovery code</label><input id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" autocapitalize="off" required>${passkey}`
 		: "";
-	return html`<h2>Change your password</h2><p>Your other sessions end then. API tokens and linked identities stay.</p>
+	return html`<h2>Change your password</h2><p>This ends your other sessions. API tokens and linked identities stay.</p>
 <form method="post" action="/console/account/identities">${token}<input type="hidden" name="action" value="password"><input type="hidden" name="username" autocomplete="username" value="${email}">
 <label for="current">Current password</label><input id="current" name="current_password" type="password" autocomplete="current-password" required>
 <label for="new">New password, of 12 characters or more</label><input id="new" name="new_password" type="password" autocomplete="new-password" required>
@@ -96,5 +96,5 @@ async function change(needs: IdentityPageNeeds, visit: Visit): Promise<Moved> {
 	}
 	const asked = check(AskedAgain, typed);
 	await unlinkIdentity(needs, actor, fieldOf(visit, "id"), { ...asked, passkey: passkey() });
-	return { to, message: "It does not sign in to your account any more." };
+	return { to, message: "This identity can no longer sign in to your account." };
 }

@@ -40,7 +40,7 @@ async function invite(needs: InvitationPageNeeds, visit: Visit): Promise<Page> {
 	await authorize(needs, visit.actor, slug, { capability: "policy:manage", scope: "any" });
 	const text = takeOnce(visit, needs.system, targetFor(slug));
 	const note =
-		"Give it to the person you invited, and to nobody else: with it and the address, they make their account by `svc register --invite`, within 7 days.";
+		"Give it only to the person you invited. Within 7 days, they make their account with it and this address: `svc register --invite`.";
 	return {
 		...inRealm(slug, "Members"),
 		title: `Invite somebody into ${slug}`,
@@ -51,7 +51,7 @@ async function invite(needs: InvitationPageNeeds, visit: Visit): Promise<Page> {
 }
 
 function form(slug: string, token: Html): Html {
-	return html`<p>For somebody who has no account yet. Nothing is sent: you get a code, and pass it on.</p>
+	return html`<p>Invite somebody who has no account yet. The server sends no message: you get a code to pass on.</p>
 <form method="post" action="/console/realms/${slug}/invite">${token}
 <label for="email">E-mail of the new account</label><input id="email" name="email" type="email" required autocomplete="off">
 <label for="role">Role in ${slug}</label><select id="role" name="role">${roleOptions()}</select>
@@ -81,7 +81,7 @@ async function list(needs: InvitationPageNeeds, { actor, query, token }: Visit):
 	return {
 		title: "Open invitations",
 		above: [["Realms", address`/console`]],
-		body: html`${rows.length === 0 ? html`<p>None that waits for somebody.</p>` : table(`${whose}, without their codes`, ["E-mail", "Roles", "By", "Ends", "End it"], lines)}${more(pagination, (cursor) => address`/console/invitations?cursor=${cursor}`)}`,
+		body: html`${rows.length === 0 ? html`<p>No open invitations.</p>` : table(`${whose}, without their codes`, ["E-mail", "Roles", "By", "Ends", "End it"], lines)}${more(pagination, (cursor) => address`/console/invitations?cursor=${cursor}`)}`,
 		commands: [command`svc invitation list`, command`svc invitation delete INVITATION-ID`],
 	};
 }
@@ -93,5 +93,5 @@ function line({ id, email, bindings, expires_at }: InvitationWithRoles, by: stri
 
 async function end(needs: InvitationPageNeeds, visit: Visit): Promise<Moved> {
 	await deleteInvitation(needs, visit.actor, fieldOf(visit, "id"));
-	return { to: address`/console/invitations`, message: "The invitation has ended: its code does nothing any more." };
+	return { to: address`/console/invitations`, message: "The invitation has ended: its code no longer works." };
 }

@@ -41,8 +41,8 @@ async function leases(needs: LeasePageNeeds, { actor, params: [slug = ""], token
 	return {
 		...inRealm(slug, "Leases", may),
 		title: `Leases of ${slug}`,
-		body: html`${live.length === 0 ? html`<p>No live lease. A lease is a credential that an engine made, and that ends.</p>` : html`${ending(live, now)}${table("Live, the first to end on top", ["Credential", "Engine", "For", "Left", "Ends", "End it"], rows)}`}
-<h2>Not revoked yet</h2>${stuck.length === 0 ? html`<p>None: every credential that had to go is gone.</p>` : stuckTable(stuck, people)}`,
+		body: html`${live.length === 0 ? html`<p>No live lease. A lease is a credential that an engine made and that expires.</p>` : html`${ending(live, now)}${table("Live, the first to end on top", ["Credential", "Engine", "For", "Left", "Ends", "End it"], rows)}`}
+<h2>Not revoked yet</h2>${stuck.length === 0 ? html`<p>None: every credential that had to be revoked is gone.</p>` : stuckTable(stuck, people)}`,
 		commands: [command`svc lease list --realm ${slug}`, command`svc lease revoke LEASE-ID --realm ${slug}`],
 	};
 }
@@ -63,7 +63,7 @@ function stuckTable(leases: readonly ListedLease[], people: People): Html {
 		({ engine, name, user_id, attempts, last_error }) =>
 			html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Tries">${attempts}</td><td data-label="Why" class="bad">${last_error}</td></tr>`,
 	);
-	return html`${table("The server keeps trying until each is gone", ["Credential", "Engine", "For", "Tries", "Why"], rows)}<p class="quiet">The instance admin can abandon one that will never go, with <code>svc lease abandon</code>.</p>`;
+	return html`${table("The server keeps trying until each is gone", ["Credential", "Engine", "For", "Tries", "Why"], rows)}<p class="quiet">The instance admin can abandon one that cannot be revoked, with <code>svc lease abandon</code>.</p>`;
 }
 
 const MINUTE_MS = 60_000;

@@ -71,7 +71,7 @@ async function machine(needs: MachinePageNeeds, visit: Visit): Promise<Page> {
 		...(text === undefined ? {} : { refresh: ONCE_SECONDS }),
 		body: html`<p>It may: ${mayOf(found)}. ${found.description}</p>${text === undefined ? "" : onceBox("Its token", text, note)}
 <h2>Tokens</h2>${tokens.length === 0 ? html`<p>None.</p>` : tokenTable(named, tokens, token)}${making(named, token)}
-<h2>Trusts</h2><p>With a trust a program gets a token for a JWT of its platform: no token is stored there.</p>${trusts.length === 0 ? html`<p>None.</p>` : trustTable(named, trusts, token)}${adding(named)}
+<h2>Trusts</h2><p>With a trust, a program gets a token for a JWT of its platform, and stores none.</p>${trusts.length === 0 ? html`<p>None.</p>` : trustTable(named, trusts, token)}${adding(named)}
 <p><a href="/console/realms/${slug}/machines/${name}/delete">Delete the machine</a></p>`,
 		commands: [
 			command`svc machine token create ${name} --realm ${slug} --ttl 30d`,
@@ -104,7 +104,7 @@ function trustTable(named: MachineName, trusts: readonly Trust[], token: Html): 
 			html`<tr><th scope="row">${name}</th><td data-label="Issuer">${type}, ${issuer ?? trust_domain ?? ""}</td><td data-label="Audience">${audience}</td><td data-label="Claims" class="key">${claimsText(claims)}</td><td><form method="post" action="${machineAddress(named)}">${token}<input type="hidden" name="action" value="distrust"><input type="hidden" name="trust" value="${name}"><button aria-label="Remove the trust ${name}">Remove</button></form></td></tr>`,
 	);
 	return table(
-		"Any one of them lets in; of one, all claims must be so",
+		"A JWT must match every claim of one of them",
 		["Trust", "Issuer", "Audience", "Claims", "Remove"],
 		rows,
 	);
@@ -158,7 +158,7 @@ async function askToDelete(needs: MachinePageNeeds, visit: Visit): Promise<Page>
 	return {
 		...frame(slug, may),
 		title: `Delete the machine ${name}?`,
-		body: html`<p>Its tokens and trusts end immediately. Programs that use it are refused from then on. It cannot be restored.</p><form method="post" action="/console/realms/${slug}/machines/${name}/delete">${visit.token}<p><button>Delete the machine</button></p></form><p><a href="${machineAddress({ slug, name })}">Keep it</a></p>`,
+		body: html`<p>Its tokens and trusts end immediately. Programs that use it are refused from then on. You cannot restore it.</p><form method="post" action="/console/realms/${slug}/machines/${name}/delete">${visit.token}<p><button>Delete the machine</button></p></form><p><a href="${machineAddress({ slug, name })}">Keep it</a></p>`,
 		commands: [command`svc machine delete ${name} --realm ${slug}`],
 	};
 }

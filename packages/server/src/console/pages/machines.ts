@@ -34,7 +34,7 @@ async function machines(needs: MachineListNeeds, { actor, params: [slug = ""], t
 	);
 	const list =
 		rows.length === 0
-			? html`<p>None yet. A machine is an account of the realm for a program: it stays when the person who made it leaves, and manages nothing.</p>`
+			? html`<p>None yet. A machine is an account for a program. It belongs to the realm, so it stays when the person who made it leaves. It manages nothing.</p>`
 			: table("Accounts of programs", ["Machine", "May", "Description", "Made"], lines);
 	return {
 		...inRealm(slug, "Machines", may),

@@ -38,7 +38,7 @@ async function members(needs: MemberPageNeeds, { actor, params: [slug = ""], que
 		...inRealm(slug, "Members", may),
 		title: `Members of ${slug}`,
 		body: html`${table("People and their roles", ["Person", "Role", "Since", "Change"], [first, ...lines])}${more(pagination, (cursor) => address`/console/realms/${slug}/members?cursor=${cursor}`)}
-${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm gives and changes roles.</p>`}<p><a href="/console/realms/${slug}/explain">Why somebody may or may not</a></p>${roles()}`,
+${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm gives and changes roles.</p>`}<p><a href="/console/realms/${slug}/explain">Why somebody may or may not do something</a></p>${roles()}`,
 		commands: [command`svc binding list --realm ${slug}`, command`svc policy explain --realm ${slug}`],
 	};
 }

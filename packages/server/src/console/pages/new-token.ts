@@ -69,7 +69,7 @@ async function realmsOf(needs: NewTokenNeeds, actor: Actor): Promise<string[]> {
 
 function form(token: Html, realms: readonly string[], roles: readonly string[]): Html {
 	const option = (value: string, label = value) => html`<option value="${value}">${label}</option>`;
-	return html`<p>A program with the token may do what you may, or the part of it that you choose here. A token never has more than you: when you lose a role, it does, too.</p>
+	return html`<p>A program with the token may do what you may, or the part of it that you choose here. A token never has more rights than you: when you lose a role, so does the token.</p>
 <form method="post" action="/console/account/token">${token}
 <label for="name">Name, to know it again</label><input id="name" name="name" type="text" required autocomplete="off">
 ${scopeBoxes()}

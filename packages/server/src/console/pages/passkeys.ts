@@ -27,7 +27,7 @@ export function inPlaceOfCode(
 /** How to add a passkey, and where none can work. @param proof fields with the proof that a change asks for */
 export function addingPasskey({ address }: FactorPageNeeds, token: Html, proof: Html): Html {
 	const host = passkeyHost(address());
-	const about = html`<h2>Add a passkey</h2><p>It signs in to the console alone: your device or security key asks for its own lock in place of your password. Your password then asks for a code, too. In a terminal there are no passkeys, so add an authenticator app as well if you use <code>svc login</code>.</p>`;
+	const about = html`<h2>Add a passkey</h2><p>It signs you in to the console only. Your device or security key asks you to unlock it, and no password is needed. Signing in with your password then needs a code, too. A terminal cannot use passkeys, so add an authenticator app as well if you use <code>svc login</code>.</p>`;
 	if (host === undefined) return html`${about}<p class="warn">${NO_HOST}</p>`;
 	const certificate =
 		host === "localhost"
@@ -46,7 +46,7 @@ export async function makingPasskey(
 ): Promise<Html> {
 	const isOpen = isPending(begun, needs.system.now()) && begun.rp_id === passkeyHost(needs.address());
 	const options = isOpen ? await creationOptions(needs, actor, begun, factors) : undefined;
-	if (options === undefined) return html`<p class="quiet">Begin again below.</p>`;
+	if (options === undefined) return html`<p class="quiet">Start again below.</p>`;
 	return html`<form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="confirm-passkey"><input type="hidden" name="id" value="${begun.id}">${passkeyButton("create", options, "Make the passkey now")}</form>`;
 }
 

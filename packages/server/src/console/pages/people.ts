@@ -63,21 +63,21 @@ function line(account: Account, isSelf: boolean, token: Html): Html {
 	const admin = instance_admin ? "admin" : "";
 	const button: Button = (action, label) =>
 		html`<form method="post" action="/console/people">${token}<input type="hidden" name="user_id" value="${id}"><input type="hidden" name="action" value="${action}"><button aria-label="${label}: ${email}">${label}</button></form>`;
-	const change = html`<details><summary aria-label="Change ${email}">Change</summary>${isSelf ? "" : standing(account, button)}<p>Revoking ends the sessions, the API tokens, the credentials of engines, and the identities that were linked in the last 30 days. It disables nobody.</p>${button("revoke", "Revoke")}</details>`;
+	const change = html`<details><summary aria-label="Change ${email}">Change</summary>${isSelf ? "" : standing(account, button)}<p>Revoking ends the sessions, the API tokens, the credentials of engines, and the identities that were linked in the last 30 days. It does not disable the account.</p>${button("revoke", "Revoke")}</details>`;
 	return html`<tr><th scope="row">${email}</th><td data-label="Name">${name}</td><td data-label="Since">${time(created_at)}</td><td data-label="State" class="type">${state}${admin}</td><td>${change}</td></tr>`;
 }
 
 /** Offers what changes somebody else's account. */
 function standing({ instance_admin, disabled_at, password }: Account, button: Button): Html {
-	const dropping = html`<p>For somebody who lost the second factor: the password is enough to sign in, until they add a new one. Recovery codes and sessions end, too.</p>${button("drop-factors", "End the second factors")}`;
+	const dropping = html`<p>For somebody who lost the second factor: the password is then enough to sign in until they add a new one. Recovery codes and sessions end, too.</p>${button("drop-factors", "End the second factors")}`;
 	if (disabled_at !== null) return html`${button("enable", "Enable")}${dropping}`;
 	const resetting =
 		password === null
 			? html`<p>The account has no password: its owner signs in at a provider.</p>`
-			: html`<p>With a reset code, somebody who has forgotten the password sets another one. A second factor stays.</p>${button("reset", "Make a reset code")}${dropping}`;
+			: html`<p>With a reset code, somebody who forgot the password sets a new one. A second factor stays.</p>${button("reset", "Make a reset code")}${dropping}`;
 	const admin = instance_admin
 		? button("demote", "End being an instance admin")
-		: html`<p>An instance admin can do all that these pages offer, and make others one.</p>${button("promote", "Make an instance admin")}`;
+		: html`<p>An instance admin can do everything that these pages offer, and make others instance admins.</p>${button("promote", "Make an instance admin")}`;
 	return html`<p>Disabling ends the sessions and suspends the API tokens, until you enable the account again.</p>${button("disable", "Disable")}${admin}${resetting}`;
 }
 

@@ -136,7 +136,7 @@ async function askToRemove(needs: ProviderPageNeeds, visit: Visit): Promise<Page
 	return {
 		...frame(visit),
 		title: `Remove the provider ${name}?`,
-		body: html`<p>Nobody can sign in with it any more. The people keep their accounts and their sessions; an account without a password and without another linked provider cannot be used again until you add it again.</p><form method="post" action="/console/providers/${name}/remove">${visit.token}<p><button>Remove the provider</button></p></form><p><a href="/console/providers/${name}">Keep it</a></p>`,
+		body: html`<p>Nobody can sign in with it any more. People keep their accounts and sessions; an account without a password and without another linked provider cannot be used again until you add it again.</p><form method="post" action="/console/providers/${name}/remove">${visit.token}<p><button>Remove the provider</button></p></form><p><a href="/console/providers/${name}">Keep it</a></p>`,
 		commands: [command`svc sso remove ${name}`],
 	};
 }

@@ -29,7 +29,7 @@ async function providers(needs: ProviderNeeds, { actor }: Visit): Promise<Page> 
 	);
 	const list =
 		rows.length === 0
-			? html`<p>None yet. With a provider people sign in with the account that they have elsewhere.</p>`
+			? html`<p>None yet. With a provider, people sign in with an account that they have elsewhere.</p>`
 			: table("Offered on the sign-in page", ["Provider", "Type", "Shown as"], rows);
 	return {
 		...ofServer("Providers", actor),

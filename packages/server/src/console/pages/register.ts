@@ -73,7 +73,7 @@ ${isFirst ? setupField(needs) : invitationField(needs)}<p><button>Make the accou
 
 function setupField({ setup_code }: RegisterNeeds): Html | string {
 	if (setup_code.file === undefined) return "";
-	return html`<label for="setup_code">Setup code</label><input id="setup_code" name="setup_code" type="text" autocomplete="off" spellcheck="false" autocapitalize="off" required aria-describedby="where"><p class="quiet" id="where">It stands in the file <code>setup-code</code> in the server's data directory.</p>`;
+	return html`<label for="setup_code">Setup code</label><input id="setup_code" name="setup_code" type="text" autocomplete="off" spellcheck="false" autocapitalize="off" required aria-describedby="where"><p class="quiet" id="where">It is in the file <code>setup-code</code> in the server's data directory.</p>`;
 }
 
 function invitationField({ registration }: RegisterNeeds): Html {

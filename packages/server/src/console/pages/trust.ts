@@ -52,7 +52,7 @@ async function trust(needs: TrustPageNeeds, visit: Visit): Promise<Page> {
 		...shared,
 		above: [...(shared.above ?? []), [`Machine ${name}`, machineAddress({ slug, name })]],
 		title: `Trust ${platform}`,
-		body: html`<p>A job or pod whose JWT says all of this gets in as the machine ${name}. Each field is compared as it is: nothing is a pattern.</p>
+		body: html`<p>A job or pod whose JWT has all of these values gets in as the machine ${name}. Each field is compared exactly: nothing is a pattern.</p>
 <form method="post" action="/console/realms/${slug}/machines/${name}/trust?type=${type}">${visit.token}
 ${field("trust", "Name of the trust", "required", type)}${FIELDS[type]}
 ${field("issuer", "Issuer, as its JWTs name it", "required", issuer)}${field("audience", "Audience of the JWTs", "required", new URL(needs.address()).origin)}
@@ -75,10 +75,10 @@ const REF = html`<label for="ref_kind">Only runs on the</label><select id="ref_k
 
 /** Fields of each platform's claims. */
 const FIELDS: Readonly<Record<TrustType, Html>> = {
-	github: html`${field("repository_id", "Number of the repository", "required")}${field("repository_owner_id", "Number of its owner", "required")}<p class="quiet">Names may be somebody else's later: <code>gh api repos/OWNER/REPOSITORY --jq '.id, .owner.id'</code> shows the numbers.</p>${REF}${field("environment", "Only jobs in this environment of GitHub; empty: only runs that a push started")}`,
+	github: html`${field("repository_id", "Number of the repository", "required")}${field("repository_owner_id", "Number of its owner", "required")}<p class="quiet">A name can pass to somebody else: <code>gh api repos/OWNER/REPOSITORY --jq '.id, .owner.id'</code> shows the numbers.</p>${REF}${field("environment", "Only jobs in this environment of GitHub; empty: only runs that a push started")}`,
 	gitlab: html`${field("project_id", "Number of the project", "required")}${REF}<p class="quiet">Only jobs on a protected branch or tag get in.</p>${field("environment", "Only jobs in this protected environment of GitLab, if you name one")}`,
 	kubernetes: html`${field("uid", "uid of the service account", "required")}<p class="quiet"><code>kubectl get serviceaccount NAME -o jsonpath={.metadata.uid}</code> shows it.</p>${field("namespace", "Its namespace, too, if you name it")}`,
-	oidc: html`<label for="claims">Claims, one a line, such as sub=deploy</label><textarea id="claims" name="claims" rows="3" required autocomplete="off" spellcheck="false"></textarea><p class="quiet">Name one that nobody else gets later, such as sub or an id.</p>`,
+	oidc: html`<label for="claims">Claims, one a line, such as sub=deploy</label><textarea id="claims" name="claims" rows="3" required autocomplete="off" spellcheck="false"></textarea><p class="quiet">Name one that never passes to somebody else, such as sub or an id.</p>`,
 };
 
 const KeySet = v.object({ keys: v.array(v.record(v.string(), v.unknown())) });
