@@ -101,7 +101,7 @@ function addLocalOptions(command: Command): void {
 
 /** Adds the options of a command that prints a table. */
 function addListOptions(command: Command): void {
-	command.option("--wide", "on a terminal: ids and texts whole, even if lines get longer than it is wide");
+	command.option("--wide", "on a terminal: show ids and texts whole, even if lines exceed its width");
 	command.option("--utc", "on a terminal: exact times in place of relative ones");
 }
 

@@ -35,7 +35,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 	denied: "not logged in, or not allowed",
 	notFound: "not found",
 	unreachable: "server, or the system behind it, unreachable or in trouble",
-	notRun: "of `svc run` and `svc k8s`, which else end with their program's own code: svc itself failed",
+	notRun: "of `svc run` and `svc k8s`, which otherwise end with their program's own code: svc itself failed",
 	notExecutable: "of `svc run` and `svc k8s`: the program cannot be run",
 	noSuchCommand: "of `svc run` and `svc k8s`: the program is not found",
 	interrupted: "interrupted",

@@ -139,7 +139,7 @@ async function logout(context: Context): Promise<void> {
 	await removeCachedSecrets(context.io);
 	if (outcome instanceof Failure) {
 		throw new Failure("unreachable", `logged out here, but not at the server: ${outcome.message}`, {
-			hint: "the session there ends by itself, 24 hours after its login",
+			hint: "the session there ends 24 hours after its login",
 		});
 	}
 	await show(context, { message: "logged out", address }, `logged out of ${address}`);
@@ -149,7 +149,7 @@ async function logout(context: Context): Promise<void> {
 async function forgetMachine(context: Context, address: string, machine: string, kept: SavedServer): Promise<void> {
 	await saveServer(context.io, address, kept);
 	await removeCachedSecrets(context.io);
-	const message = `logged out of ${address} as machine ${visible(machine)}; its token ends by itself`;
+	const message = `logged out of ${address} as machine ${visible(machine)}; its token expires on its own`;
 	await show(context, { message: "logged out", address, machine }, message);
 }
 

@@ -28,7 +28,7 @@ export function addBindingCommands(program: Command, io: Io): void {
 	});
 	addCommand<RealmOptions>(binding, io, {
 		usage: "set <user> <role>",
-		summary: "give a user who has a role another one, effective immediately",
+		summary: "change a user's role, effective immediately",
 		details: NAMING,
 		options: [REALM_OPTION],
 		examples: ["svc binding set bob@example.com member --realm shop"],

@@ -42,7 +42,7 @@ const ONE_REALM = option(
 	"the realm's own configuration; without it, the one of all realms that have none",
 );
 
-const SET_DETAILS = `${ADMINISTRATORS} The configuration is tried first, and stored only when the engine works with it; what was set before holds otherwise. A change takes effect immediately.
+const SET_DETAILS = `${ADMINISTRATORS} The configuration is tried first, and stored only when the engine works with it; otherwise the earlier one stays in effect. A change takes effect immediately.
 The configuration of all realms serves those that --allow-realm names, and no other.
 The configuration is written as a whole: a field that is left out gets its default, and a secret that is given as ******** keeps its value, unless the field changes that says where it is sent. So what \`svc engine show --json\` prints can be changed and set again with --from.
 ${SETTING_HELP}

@@ -16,7 +16,7 @@ interface InviteOptions {
 	readonly role?: readonly string[];
 }
 
-const DETAILS = `The code is shown once. It makes one account, for this address alone, within 7 days, and ends your earlier invitation of the address. Hand it over by a channel that only this person reads.
+const DETAILS = `The code is shown once. It makes one account, for this address alone, within 7 days, and ends your earlier invitation of the address. Pass it on by a channel that only this person reads.
 Give each --realm its --role, or one --role for all of them; viewer without it. You must be an admin of each realm, now and when the invitation is used. SVC_REALM and .svc.toml are ignored here.
 Where only the instance admin registers people, only an instance admin invites. It takes a session, not an API token.`;
 

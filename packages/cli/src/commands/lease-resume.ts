@@ -12,7 +12,7 @@ export function addResumeCommand(lease: Command, io: Io): void {
 		usage: "resume",
 		summary: "after a restore: allow creating and revoking credentials again",
 		details:
-			"Only for the instance's administrators. A restored server knows nothing of what was created or revoked since its backup, so it rests until you have looked at `svc lease list`. After that it revokes leases that are over and reports what no lease knows.",
+			"Only for the instance's administrators. A restored server knows nothing of what was created or revoked since its backup, so it revokes nothing on its own until you have checked `svc lease list` and run this. It then revokes expired leases and reports credentials that no lease knows.",
 		examples: ["svc lease list --all-realms && svc lease resume"],
 		run: resumeLeases,
 	});
@@ -29,5 +29,5 @@ export async function notePause(context: Context, client: Client): Promise<void>
 	const health = await send(client, { method: "GET", path: "health", accept: [503] }).catch((): Answer => ({}));
 	const leases = isAnswer(health.details) ? health.details.leases : undefined;
 	if (!isAnswer(leases) || leases.paused !== true) return;
-	await note(context, "the server was restored: no credential is made or ended by itself until `svc lease resume`");
+	await note(context, "the server was restored: it creates and revokes no credentials on its own until `svc lease resume`");
 }

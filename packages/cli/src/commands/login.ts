@@ -41,7 +41,7 @@ interface LoginOptions extends PasswordOptions, NewTrustOptions, BrowserOptions 
 }
 
 const MACHINE_HELP =
-	"With --machine, svc exchanges a JWT for a token of the machine: from the file of SVC_JWT_FILE or /var/run/secrets/svc/token, from GitHub Actions, or from SVC_ID_TOKEN. With SVC_MACHINE set, every command does so by itself, and needs no login.";
+	"With --machine, svc exchanges a JWT for a token of the machine: from the file of SVC_JWT_FILE or /var/run/secrets/svc/token, from GitHub Actions, or from SVC_ID_TOKEN. With SVC_MACHINE set, every command does so automatically and needs no login.";
 
 /** Adds the command that logs in. */
 export function addLoginCommand(program: Command, io: Io): void {

@@ -45,7 +45,7 @@ export function addMachineTokenCommands(machine: Command, io: Io): void {
 		usage: "revoke <machine> <token>",
 		summary: "revoke a machine's token, by its name, prefix or id, effective immediately",
 		details:
-			"A token that leaked is found by itself, too: give `-`, and svc asks for it without showing it, or reads it from standard input.",
+			"You can name a leaked token by its value: give `-`, and svc asks for it without showing it, or reads it from standard input.",
 		options: [REALM_OPTION],
 		examples: [
 			"svc machine token revoke deploy release-42 --realm shop",

@@ -56,7 +56,7 @@ const common = (name: string): Option[] => [
 	option("--change", "replace the trust of this name; the tokens that it gave end"),
 ];
 
-const PAIR = "Several trusts of a machine mean or, the claims of one mean and. Nothing is a pattern.";
+const PAIR = "A JWT must match every claim of one of the machine's trusts. Nothing is a pattern.";
 
 /** Adds the commands that make trusts. */
 export function addTrustAddCommands(trust: Command, io: Io): void {
@@ -71,7 +71,7 @@ function addGithub(add: Command, io: Io): void {
 	addCommand<AddOptions & GithubOptions>(add, io, {
 		usage: "github <machine>",
 		summary: "trust the jobs of a repository at GitHub Actions",
-		details: `Ids stay when a repository is renamed, and nobody else gets them: \`gh api repos/OWNER/REPOSITORY --jq '.id, .owner.id'\` shows both. Without --environment, only runs that a push started get in: one that a stranger's pull request starts can have the main branch's name. ${PAIR}`,
+		details: `Ids stay when a repository is renamed, and never pass to somebody else: \`gh api repos/OWNER/REPOSITORY --jq '.id, .owner.id'\` shows both. Without --environment, only runs that a push started get in: one that a stranger's pull request starts can have the main branch's name. ${PAIR}`,
 		options: [
 			...common("github"),
 			option("--repository-id <id>", "the repository's number").makeOptionMandatory(),
@@ -123,7 +123,7 @@ function addKubernetes(add: Command, io: Io): void {
 	addCommand<AddOptions & KubernetesOptions>(add, io, {
 		usage: "kubernetes <machine>",
 		summary: "trust the pods of a service account",
-		details: `\`kubectl get serviceaccount NAME -o jsonpath={.metadata.uid}\` shows the uid. Most clusters answer discovery to nobody: give their keys, which \`kubectl get --raw /openid/v1/jwks\` prints, and their issuer, which \`kubectl get --raw /.well-known/openid-configuration\` shows. ${PAIR}`,
+		details: `\`kubectl get serviceaccount NAME -o jsonpath={.metadata.uid}\` shows the uid. Most clusters refuse discovery without a login: give their keys, which \`kubectl get --raw /openid/v1/jwks\` prints, and their issuer, which \`kubectl get --raw /.well-known/openid-configuration\` shows. ${PAIR}`,
 		options: [
 			...common("kubernetes"),
 			option("--service-account-uid <uid>", "the service account's uid").makeOptionMandatory(),
@@ -144,7 +144,7 @@ function addOidc(add: Command, io: Io): void {
 	addCommand<OidcOptions>(add, io, {
 		usage: "oidc <machine>",
 		summary: "trust another issuer of JWTs, such as AWS, Google, CircleCI or SPIFFE",
-		details: `--claim names a claim, or begins with / as a JSON pointer; true, false and plain numbers stand for themselves, and '"2"' is the text 2. Name one that nobody else gets later: the server knows the shared issuers and says what is missing. A JWT is used once, except where the platform hands the same one out again. ${PAIR}`,
+		details: `--claim names a claim, or begins with / as a JSON pointer; true, false and plain numbers stand for themselves, and '"2"' is the text 2. Name one that never passes to somebody else: the server knows the shared issuers and says what is missing. A JWT is used once, except where the platform hands the same one out again. ${PAIR}`,
 		options: [
 			...common("oidc"),
 			option("--issuer <url>", "the issuer, as its JWTs name it"),

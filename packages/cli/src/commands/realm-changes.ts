@@ -50,7 +50,7 @@ export function addChangeCommands(realm: Command, io: Io): void {
 		usage: "leave <slug>",
 		summary: "give up your own role in a realm",
 		details:
-			"Its owner cannot leave it, but transfer or delete it. What groups of single sign-on give comes back at the next login.",
+			"Its owner cannot leave it, but transfer or delete it. Roles that single sign-on gives to groups come back at the next login.",
 		options: [option("--yes", "do not ask")],
 		examples: ["svc realm leave shop", "svc realm leave shop --yes"],
 		run: leaveRealm,

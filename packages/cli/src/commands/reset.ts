@@ -47,7 +47,7 @@ export const USERS_RESET: CommandSpec<object> = {
 	usage: "reset <user>",
 	summary: "make a code with which a user who has forgotten the password sets a new one",
 	details:
-		"Only for the instance's administrators, and with a session, not an API token. A user is named by id or e-mail. The code is shown once, works once, within 24 hours, and ends an earlier one. It does not replace a second factor: for somebody who lost theirs, run `svc users drop-second-factor`. Hand it over in person or by a channel that only this user reads: anybody who has it becomes this user. The audit log of the user's realms tells when it is used.",
+		"Only for the instance's administrators, and with a session, not an API token. A user is named by id or e-mail. The code is shown once, works once, within 24 hours, and ends an earlier one. It does not replace a second factor: for somebody who lost theirs, run `svc users drop-second-factor`. Pass it on in person or by a channel that only this user reads: anybody who has it becomes this user. The audit log of the user's realms records its use.",
 	examples: ["svc users reset ada@example.com"],
 	run: resetUser,
 };
@@ -61,7 +61,7 @@ export const USERS_DROP_SECOND_FACTOR: CommandSpec<DropOptions> = {
 	usage: "drop-second-factor <user>",
 	summary: "end the second factors and recovery codes of somebody who lost them, and all their sessions",
 	details:
-		"Only for the instance's administrators, with a session, not an API token, and not for your own account. A user is named by id or e-mail. The password stays and is enough to sign in, so make sure that you talk to its owner; if somebody else may know it, run `svc users reset`, too. The audit log of the user's realms tells.",
+		"Only for the instance's administrators, with a session, not an API token, and not for your own account. A user is named by id or e-mail. The password stays and is enough to sign in, so make sure that you talk to its owner; if somebody else may know it, run `svc users reset`, too. The audit log of the user's realms records it.",
 	options: [option("--yes", "do not ask")],
 	examples: ["svc users drop-second-factor ada@example.com"],
 	run: dropSecondFactor,

@@ -22,7 +22,7 @@ interface RevokeOptions {
 export function addRevokeCommand(program: Command, io: Io): void {
 	addCommand<RevokeOptions>(program, io, {
 		usage: "revoke",
-		summary: "revoke everything that a user holds, or that is for a realm, in one act with one event",
+		summary: "revoke everything that a user holds or that belongs to a realm, as one event",
 		details:
 			"Only for the instance's administrators. For a user: sessions, API tokens, credentials of engines, and identities that were linked with the account in the last 30 days, except the one that the account was created for. For a realm: the API tokens limited to it, those of its machines, and its credentials. With both: what they have in common, and no machine's token. Sessions and tokens end immediately, credentials as soon as they can be removed. The session or token that you use stays. What the user made for others to use in the last 30 days - machines, tokens and trusts of machines, invitations - is shown and stays, unless you give --with-made. To keep the user out, disable the account: `svc users disable`.",
 		options: [

@@ -22,7 +22,7 @@ export function addSessionCommands(program: Command, io: Io): void {
 		usage: "end <id>",
 		summary: "end one of your sessions, effective immediately",
 		details:
-			"`svc session list` shows the ids. Your API tokens live on: `svc token list` shows them. If somebody else knows your password, `svc password` ends all other sessions and keeps that person out.",
+			"`svc session list` shows the ids. Your API tokens keep working: `svc token list` shows them. If somebody else knows your password, `svc password` ends all other sessions and keeps that person out.",
 		examples: ["svc session end 0198c0de-0000-7000-8000-000000000001"],
 		run: endSession,
 	});

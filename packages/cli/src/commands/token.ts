@@ -64,7 +64,7 @@ export function addTokenCommands(program: Command, io: Io): void {
 		usage: "revoke <token>",
 		summary: "revoke a token, by its name, prefix or id, effective immediately",
 		details:
-			"A token that leaked is found by itself, too: give `-`, and svc asks for it without showing it, or reads it from standard input.",
+			"You can name a leaked token by its value: give `-`, and svc asks for it without showing it, or reads it from standard input.",
 		examples: [
 			"svc token revoke ci",
 			"svc token revoke svc_1a2b3c4d",

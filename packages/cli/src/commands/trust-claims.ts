@@ -107,7 +107,7 @@ function refOf({ branch, tag }: { readonly branch?: string; readonly tag?: strin
 
 function checkId(name: string, text: string, hint: string): void {
 	if (DIGITS.test(text)) return;
-	throw new Failure("usage", `${name} must be a number: a name may be somebody else's later`, { hint });
+	throw new Failure("usage", `${name} must be a number: a name can pass to somebody else`, { hint });
 }
 
 /** Leaves out what is not given. @throws Failure usage for a pattern, which the server would compare as it is */

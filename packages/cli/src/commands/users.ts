@@ -56,7 +56,7 @@ export function addUsersCommands(program: Command, io: Io): void {
 	addCommand<DisableOptions>(users, io, {
 		usage: "disable <user>",
 		summary: "disable an account: sessions end, API tokens stop working until it is enabled",
-		details: `${INSTANCE_ONLY} Credentials that engines made for them live on: \`svc revoke --user\` ends those.`,
+		details: `${INSTANCE_ONLY} Credentials that engines made for them stay valid: \`svc revoke --user\` ends those.`,
 		options: [option("--yes", "do not ask")],
 		examples: ["svc users disable ada@example.com", "svc users disable ada@example.com --yes"],
 		run: disableUser,
@@ -98,7 +98,7 @@ async function findUsers(context: Context, wanted: string): Promise<void> {
 	const found = await lookThrough(context, isFound, MAX_FOUND + 1);
 	const hasMore = found.length > MAX_FOUND;
 	await showUsers(context, found.slice(0, MAX_FOUND), "nobody: `svc users list` shows all");
-	if (hasMore) await note(context, `there are more than ${MAX_FOUND}: name more of the e-mail`);
+	if (hasMore) await note(context, `there are more than ${MAX_FOUND}: give more of the e-mail`);
 }
 
 /** Finds accounts among all. @param most how many are enough */
@@ -163,7 +163,7 @@ async function disableUser(context: Context<DisableOptions>, name: string): Prom
 	await confirmUnless(context, `Disable ${email}?`, { doing: "disabling an account", done: "disabled" });
 	const answer = await send(client, { method: "POST", path: path`users/${text(user, "id")}/disable` });
 	await show(context, answer, `${email} is disabled`);
-	await note(context, `credentials that engines made live on: \`svc revoke --user ${email}\` ends them`);
+	await note(context, `credentials that engines made stay valid: \`svc revoke --user ${email}\` ends them`);
 }
 
 async function enableUser(context: Context, name: string): Promise<void> {

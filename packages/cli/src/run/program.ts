@@ -99,7 +99,7 @@ function exitCode(child: ChildProcess): Promise<number> {
 function explainStart(command: string, error: NodeJS.ErrnoException): Failure {
 	if (error.code === "ENOENT") {
 		return new Failure("noSuchCommand", `${command} is not found`, {
-			hint: command.includes("/") ? "or the interpreter in its first line is not" : "it is looked for in PATH",
+			hint: command.includes("/") ? "or the interpreter in its first line is not" : "svc looks for it in PATH",
 			cause: error,
 		});
 	}

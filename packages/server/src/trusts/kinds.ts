@@ -102,6 +102,6 @@ export function looseness({ issuer, type }: Pick<Trust, "issuer" | "type">, clai
 	if (type === "gitlab" && claims.ref_protected !== "true")
 		return 'the trust is too loose: ref_protected must be the text "true"';
 	if (paths.every((path) => typeof claims[path] === "boolean" || RECYCLED.includes(memberOf(path))))
-		return "the trust is too loose: claims must name one that nobody else gets later, such as sub or an id";
+		return "the trust is too loose: claims must name one that never passes to somebody else, such as sub or an id";
 	return undefined;
 }

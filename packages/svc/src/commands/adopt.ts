@@ -18,11 +18,11 @@ interface AdoptOptions {
 /** `svc adopt`: believes a database as it is, while no server runs. */
 export const ADOPT: LocalCommand<AdoptOptions> = {
 	usage: "adopt",
-	summary: "believe the rows of a database from before, or of one that was altered; the server must not run",
+	summary: "accept the rows of a database from an older release, or of one that was altered; stop the server first",
 	details:
-		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: first what does not fit, and every row that grants something other than the audit log says; then, by name, the administrators, owners, roles, tokens, configurations, providers, identities, machines, their tokens and trusts, and invitations that it would believe. With `--yes` it shows the same. A backup is made first. Run it as the server's user, with the server's settings and its master key.",
+		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: first what does not fit, and every row that grants something other than the audit log says; then, by name, the administrators, owners, roles, tokens, configurations, providers, identities, machines, their tokens and trusts, and invitations that it would accept. With `--yes` it shows the same. A backup is made first. Run it as the server's user, with the server's settings and its master key.",
 	options: [
-		option("--again", "believe as it is now a database that the server believed before: after an alteration"),
+		option("--again", "accept a database again as it is now, after an alteration"),
 		option("--look", "show it and change nothing; exits with 0 only if rows and audit log fit, else with 1").conflicts([
 			"again",
 			"yes",

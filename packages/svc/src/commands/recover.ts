@@ -16,9 +16,9 @@ interface RecoverOptions {
 /** `svc recover`: the way back in when no instance admin can sign in, while no server runs. */
 export const RECOVER: LocalCommand<RecoverOptions> = {
 	usage: "recover <email>",
-	summary: "make a reset code for an instance admin who cannot sign in; the server must not run",
+	summary: "make a reset code for an instance admin who cannot sign in; stop the server first",
 	details:
-		"It enables the account if it is disabled, and one that signs in at a provider only gets its first password by the code. When no enabled instance admin is left, it does this for any account and makes it an instance admin. svc shows which database it found and asks. The audit log keeps it. Run it as the server's user, with the server's settings and its master key; then start the server, and set a password with `svc reset`. If svc is interrupted, run it again: a new code ends an earlier one.",
+		"It enables the account if it is disabled, and gives an account that signs in only at a provider its first password through the code. When no enabled instance admin is left, it does this for any account and makes it an instance admin. svc shows which database it found and asks. The audit log records it. Run it as the server's user, with the server's settings and its master key; then start the server, and set a password with `svc reset`. If svc is interrupted, run it again: a new code ends an earlier one.",
 	options: [
 		option(
 			"--drop-second-factor",

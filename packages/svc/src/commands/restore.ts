@@ -39,7 +39,7 @@ async function restoreFile(context: Context<RestoreOptions>, file: string): Prom
 	]);
 	await note(
 		context,
-		"next: start the server, look at `svc lease list`, then `svc lease resume`: until then no credential is made or ended by itself",
+		"next: start the server, check `svc lease list`, then run `svc lease resume`: until then, the server creates and revokes no credentials on its own",
 	);
 }
 

@@ -43,7 +43,7 @@ function given(claims: Record<string, string | undefined>): Claims {
 function numberIn(form: Fields, name: string): string {
 	const text = form[name] ?? "";
 	if (/^\d{1,20}$/.test(text)) return text;
-	throw new AppError("validation_failed", `${name} must be a number: a name may be somebody else's later`);
+	throw new AppError("validation_failed", `${name} must be a number: a name can pass to somebody else`);
 }
 
 function refIn({ ref = "", ref_kind = "" }: Fields): string {
