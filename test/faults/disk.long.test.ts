@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { setTimeout as pass } from "node:timers/promises";
 import { createCli } from "../harness/cli.ts";
 import type { Answer, Api } from "../harness/client.ts";
+import { eventually } from "../harness/engine-world.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { secretPath } from "../harness/fixtures.ts";
 import { assertChainIntact, getSecret, KEPT_KEY, KEPT_VALUE, setSecret, startKeeper } from "./kept-secret.ts";
@@ -118,12 +119,10 @@ test("a disk that fills up shows in health before the first write fails, and slo
 	assert.equal(slowed.headers["retry-after"], "1");
 	assert.equal(await health(), "healthy");
 	fill(2);
-	await pass(1100);
-	assert.equal(await health(), "unhealthy");
+	await eventually("health shows it", async () => (await health()) === "unhealthy");
 	ok(await setSecret(api, owner, KEPT_KEY, "a write that still fits"), 201);
 	rmSync(ballast);
-	await pass(1100);
-	assert.equal(await health(), "healthy");
+	await eventually("health shows the room", async () => (await health()) === "healthy");
 	assert.equal((await reads()).get(200)?.length, 60);
 });
 

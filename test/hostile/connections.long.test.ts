@@ -5,7 +5,9 @@ import { request } from "node:https";
 import type { Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { stays } from "../../packages/server/src/testing/stays.ts";
 import { api } from "../harness/client.ts";
+import { eventually } from "../harness/engine-world.ts";
 import { openSecure, openSockets, socketDescriptorsOf, socketStates } from "../harness/sockets.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -52,8 +54,8 @@ test("one source holds at most 256 connections, and nobody else notices", async 
 	const before_count = socketDescriptorsOf(server);
 	const sockets = await openSockets(server, 300, "127.0.3.1");
 	for (const socket of sockets) socket.resume();
-	await sleep(500);
-	assert.equal(sockets.filter(isOpen).length, 256);
+	await eventually("256 are left", () => sockets.filter(isOpen).length === 256);
+	await stays("no other is closed", () => sockets.filter(isOpen).length === 256, 500);
 	await isServed();
 	end(sockets);
 	await isQuiet(before_count, 5000);

@@ -1,21 +1,24 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { type TestContext, test } from "node:test";
 import { fakeIo } from "../testing/terminal.ts";
 import { withProgress, withQuestion } from "./progress.ts";
 
 /** Sequence that clears the line. */
 const ERASE = "\r\u001b[K";
 
-const work = async (report: (far: string) => void): Promise<string> => {
-	report("1/2");
-	await sleep(250);
-	return "done";
-};
+/** Makes work during which the line is updated. */
+function longWork(t: TestContext) {
+	t.mock.timers.enable({ apis: ["setInterval"] });
+	return async (report: (far: string) => void): Promise<string> => {
+		report("1/2");
+		t.mock.timers.tick(250);
+		return "done";
+	};
+}
 
-test("on a terminal one line says what is going on and how far it is, and goes away", async () => {
+test("on a terminal one line says what is going on and how far it is, and goes away", async (t) => {
 	const { io, outcome } = fakeIo({ typed: [] });
-	assert.equal(await withProgress({ io, options: {} }, "copying", work), "done");
+	assert.equal(await withProgress({ io, options: {} }, "copying", longWork(t)), "done");
 	const { stdout, stderr } = outcome(0);
 	assert.equal(stdout, "");
 	const [before, first, ...others] = stderr.split(ERASE);
@@ -32,7 +35,8 @@ test("the line goes away before a failure is told, and is never wider than the t
 	assert.ok(lines.every((line) => line.length < 100));
 });
 
-test("nothing is said without a terminal, on a dumb one, and with --json", async () => {
+test("nothing is said without a terminal, on a dumb one, and with --json", async (t) => {
+	const work = longWork(t);
 	for (const [surroundings, options] of [
 		[{}, {}],
 		[{ typed: [], env: { TERM: "dumb" } }, {}],

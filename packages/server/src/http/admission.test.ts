@@ -10,6 +10,7 @@ import { createLimits } from "../limits.ts";
 import { releaseSlot } from "../request-slot.ts";
 import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
+import { stays } from "../testing/stays.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createAdmission, LIMITS } from "./admission.ts";
 import { Answers } from "./answers.ts";
@@ -191,7 +192,7 @@ test("a body that is slow to arrive holds no slot, and its request takes one whe
 	const { begun, held, ask, used } = await serve();
 	const slow = Array.from({ length: SLOTS + 8 }, () => ask("/body", "192.0.2.1", "POST"));
 	for (const request of slow) request.setHeader("content-length", 14).flushHeaders();
-	await wait(100);
+	await stays("no slot is taken", () => used("requests") === 0, 100);
 	ask("/held/quick", "192.0.2.2").end();
 	await until(() => begun.includes("quick"));
 	assert.equal(used("requests"), 1);

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 import { createLimits } from "../limits.ts";
+import { passTime } from "../testing/monotonic.ts";
 import { Bodies, MAX_BODY_BYTES, readBody } from "./bodies.ts";
 
 const KIB = 1024;
@@ -87,8 +88,9 @@ test("however small the chunks are that a body comes in, it holds what it is, in
 	assert.equal(await body.end(), "x".repeat(2000 + 64 * KIB));
 });
 
-test("when bodies of all sources hold too much, the oldest of the source that holds most is cut, once it has made no progress for long", async () => {
-	const { begin, used, limits } = setUp({ cut_ms: 50 });
+test("when bodies of all sources hold too much, the oldest of the source that holds most is cut, once it has made no progress for long", async (t) => {
+	const pass = passTime(t);
+	const { begin, used, limits } = setUp();
 	const large = begin("10.0.0.1");
 	const small = begin("10.0.0.1");
 	await large.send(192 * KIB);
@@ -101,7 +103,7 @@ test("when bodies of all sources hold too much, the oldest of the source that ho
 	const refused = await early.read;
 	assert.ok(isRefused(refused), "nobody took long so far");
 	assert.match(String(refused), /\(body_bytes\)/);
-	await new Promise((resolve) => setTimeout(resolve, 60));
+	pass(BOUNDS.cut_ms);
 	const late = begin("10.0.0.4");
 	await late.send(1);
 	assert.ok(isRefused(await large.read));

@@ -71,24 +71,23 @@ test("bytes sent ahead of an answer are not parsed, and go with the client", asy
 	const socket = server.open();
 	socket.write("GET / HTTP/1.1\r\n\r\n".repeat(3640));
 	while (held.length === 0) await sleep(5);
-	await sleep(50);
-	assert.equal(held.length, 1);
+	await stays("the others wait", () => held.length === 1);
 	assert.deepEqual(server.connections.counts(), { silent: 0, receiving: 0, busy: 1, idle: 0 });
 	socket.resetAndDestroy();
 	await once(held[0] as ServerResponse, "close");
-	await sleep(50);
-	assert.equal(held.length, 1);
+	await stays("no other is handled", () => held.length === 1);
 	assert.deepEqual(server.connections.counts(), { silent: 0, receiving: 0, busy: 0, idle: 0 });
 });
 
 test("a client that leaves while its answer is made is noticed immediately", async (t) => {
-	const left = Promise.withResolvers<boolean>();
+	const [begun, left] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()];
 	const server = await serve(t, (_incoming, outgoing) => {
+		begun.resolve();
 		outgoing.once("close", () => left.resolve(outgoing.writableFinished));
 	});
 	const socket = server.open();
 	socket.write(get("/"));
-	await sleep(50);
+	await begun.promise;
 	socket.destroy();
 	assert.equal(await left.promise, false);
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../errors.ts";
+import { stays } from "../testing/stays.ts";
 import { type QueuedRequest, RequestQueue } from "./request-queue.ts";
 
 const LIMITS = { slots: 4, waiting: 8, late: 3, late_ms: 30, turn_ms: 1000 };
@@ -139,9 +140,9 @@ test("a listener learns that a request is over, even if it already was, unless i
 test("a request that holds a slot for long loses it while others wait, up to a limit", async () => {
 	const { requests, begun, enter } = bench({ slots: 2 });
 	enter("a", 8);
-	await wait(150);
+	while (begun.length < 5) await nextTurn();
 	assert.deepEqual(requests.count(), { held: 2, waiting: 3, late: 3 });
-	assert.equal(begun.length, 5);
+	await stays("no further one loses its slot", () => begun.length === 5);
 	assert.throws(() => enter("b"), refusal("overloaded", "requests_waiting_for_commits"));
 	assert.equal(requests.refused.late, 1);
 });
@@ -149,16 +150,14 @@ test("a request that holds a slot for long loses it while others wait, up to a l
 test("a request that holds a slot for long keeps it while no other waits", async () => {
 	const { requests, enter } = bench();
 	enter("a", 4);
-	await wait(80);
+	await stays("all keep their slots", () => requests.count().held === 4, 80);
 	assert.deepEqual(requests.count(), { held: 4, waiting: 0, late: 0 });
 });
 
 test("a request that released its slot during a long commit releases no second slot at its end", async () => {
 	const { requests, enter, running } = bench({ slots: 1 });
 	enter("a", 4);
-	await wait(60);
-	// The next one begins in a later turn of the event loop.
-	while (requests.count().held === 0) await nextTurn();
+	while (running.length < 4) await nextTurn();
 	for (const request of running) if (!requests.holds(request)) request.end();
 	const { held, late } = requests.count();
 	assert.equal(held, 1);
