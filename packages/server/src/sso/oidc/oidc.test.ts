@@ -129,7 +129,7 @@ test("a provider that does not take our secret cannot be used", async () => {
 	const query = await visit(oidc, settings(), flow);
 	await assert.rejects(createOidc().identify("1", wrong, flow, query, "192.0.2.1"), {
 		name: "ProviderUnavailable",
-		message: "the provider rejects client_id and client_secret",
+		message: /\bclient_id\b.*\bclient_secret\b/,
 	});
 });
 
@@ -141,7 +141,7 @@ test("a provider is tested by its discovery document and its keys", async () => 
 	});
 	await assert.rejects(oidc.test({ ...settings(), issuer: `${peer.issuer}/` }), {
 		name: "ProviderUnavailable",
-		message: /\banother issuer\b/,
+		message: /\bissuer\b/,
 	});
 	await assert.rejects(oidc.test({ ...settings(), issuer: "https://127.0.0.1:1" }), {
 		name: "ProviderUnavailable",

@@ -194,11 +194,11 @@ test("a database of a newer program, or with another history, is refused", optio
 	const { store, aside, reopen } = await setUp(t);
 	await store.close();
 	await aside("INSERT INTO svc.migration VALUES ('9999-later', '', '')");
-	await assert.rejects(reopen(), /written by a newer svc/);
+	await assert.rejects(reopen(), /\bnewer svc\b/);
 	await aside(
 		"DELETE FROM svc.migration WHERE name = '9999-later'; UPDATE svc.migration SET hash = 'other' WHERE name = '0003-log'",
 	);
-	await assert.rejects(reopen(), /migration 0003-log is not this program's/);
+	await assert.rejects(reopen(), /\b0003-log /);
 });
 
 /** Alterations of the schema, each with what takes it back, and its name in health. */
@@ -276,7 +276,7 @@ test("an altered schema is not migrated", options, async (t) => {
 		`SET search_path = svc; DROP TABLE ${tables}; DROP FUNCTION keep_log; DROP INDEX secret_version_by_age; DELETE FROM migration WHERE name >= '0003-log'`,
 	);
 	await aside("CREATE VIEW svc.spy AS SELECT 1 AS one");
-	await assert.rejects(reopen(), /altered by another program \(.*relation spy.*\), so nothing was migrated/);
+	await assert.rejects(reopen(), /\(.*relation spy.*\)/);
 	assert.equal((await aside("SELECT 1 FROM pg_tables WHERE tablename = 'tip'")).length, 0);
 	await aside("DROP VIEW svc.spy");
 	await (await reopen()).close();

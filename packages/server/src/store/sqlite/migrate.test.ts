@@ -167,7 +167,7 @@ test("a database of a newer version is refused and not touched", async (t) => {
 	migrate(db, NOW);
 	db.prepare("INSERT INTO migration VALUES ('9999-later', 'hash', ?)").run(NOW);
 	const before = schemaOf(db);
-	assert.throws(() => migrate(db, NOW), saying(/written by a newer svc: start that version/));
+	assert.throws(() => migrate(db, NOW), saying(/\bnewer svc\b/));
 	assert.deepEqual(schemaOf(db), before);
 });
 
@@ -181,7 +181,7 @@ for (const [what, statement] of Object.entries(OTHER_HISTORIES)) {
 		const { db } = await open(t);
 		migrate(db, NOW);
 		db.exec(statement);
-		assert.throws(() => migrate(db, NOW), saying(/migration 000[01]-\w+ is not this program's/));
+		assert.throws(() => migrate(db, NOW), saying(/\b000[01]-\w+ /));
 	});
 }
 
@@ -209,7 +209,7 @@ test("a migration that leaves a row without what it refers to is refused and rol
 	db.exec(`INSERT INTO account (id, email, name, password, instance_admin, disabled_at, created_at) VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
 		INSERT INTO session (jti, user_id, created_at, expires_at, provider) VALUES ('j', 'a', '', '', '')`);
 	withMigration(t, "DELETE FROM account");
-	assert.throws(() => migrate(db, LATER), saying(/9999-test breaks references/));
+	assert.throws(() => migrate(db, LATER), saying(/\b9999-test /));
 	assert.equal(db.prepare("SELECT count(*) FROM account").pluck().get(), 1);
 	assert.deepEqual(applied(db), all(NOW).slice(0, -1));
 	assert.equal(db.inTransaction, false);
@@ -219,6 +219,6 @@ test("events of the log can be neither changed nor deleted", async (t) => {
 	const { db } = await open(t);
 	migrate(db, NOW);
 	db.exec("INSERT INTO audit_event VALUES (1, '', '', '', '', '', '{}', zeroblob(32))");
-	assert.throws(() => db.exec("UPDATE audit_event SET actor = 'x'"), /audit events are not changed/);
-	assert.throws(() => db.exec("DELETE FROM audit_event"), /audit events are not deleted/);
+	assert.throws(() => db.exec("UPDATE audit_event SET actor = 'x'"), { code: "SQLITE_CONSTRAINT_TRIGGER" });
+	assert.throws(() => db.exec("DELETE FROM audit_event"), { code: "SQLITE_CONSTRAINT_TRIGGER" });
 });
