@@ -100,7 +100,7 @@ test("a restore asks, and is refused where nobody can be asked", async () => {
 test("a server that runs keeps its data: restore is refused with what to do", async () => {
 	const { code, stderr } = await runLocal(server.data, ["restore", backup, "--replace", "--yes"]);
 	assert.equal(code, 1);
-	assert.match(stderr, /\banother svc server\b/);
+	assert.match(stderr, /\bdata_dir\n/);
 });
 
 test("a database that is there is not replaced unless it is said, and then it is kept under a dated name", async () => {

@@ -55,7 +55,7 @@ test("a list that leads in a circle is given up", async () => {
 	);
 	await assert.rejects(Array.fromAsync(listAll(clientOf(server.address), "x", "rows")), {
 		exitCode: 5,
-		message: /same page twice/,
+		code: "unexpected_answer",
 	});
 	assert.equal(server.requests.length, 2);
 });
@@ -87,7 +87,7 @@ test("an answer over 64 MiB is not read to its end", async () => {
 	await using server = await startFake(() => ({ body: `"${" ".repeat(64 * 1024 * 1024)}"` }), { plain: true });
 	await assert.rejects(send(clientOf(server.address), { method: "GET", path: "x" }), {
 		exitCode: 5,
-		message: /over 64 MiB/,
+		code: "unexpected_answer",
 	});
 });
 

@@ -23,7 +23,7 @@ test("names that decide what runs are reserved, and no others", () => {
 		"SVC_TOKEN",
 		"IFS",
 	])
-		assert.throws(() => namesOf(key), { message: `${key} would change how programs run` }, key);
+		assert.throws(() => namesOf(key), { message: new RegExp(`^${key} `) }, key);
 	const plain = [
 		"DATABASE_URL",
 		"NODE_ENV",

@@ -95,7 +95,7 @@ test("a token that is refused again stays refused: nothing is tried a third time
 	await using server = await startMachineService({ serve: () => refusal(401, "unauthorized", "invalid token") });
 	const { code, stderr } = await run(REALMS, { env: { ...server.env, SVC_ID_TOKEN: jwtOf({}) } });
 	assert.equal(code, 3);
-	assert.match(stderr, /^svc: invalid token\nhint: .*\bnew token\b/);
+	assert.match(stderr, /^svc: invalid token\nhint: /);
 	assert.deepEqual(server.used(), TOKENS(2));
 });
 

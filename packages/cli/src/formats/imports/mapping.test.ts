@@ -151,5 +151,5 @@ test("a file is read as what its name or --format says", async () => {
 	const both = await run(["import", plain, "--from", "json", "--format", "yaml", "--realm", "shop"], {
 		env: server.env,
 	});
-	assert.deepEqual([both.code, /--from json and --format yaml contradict each other/.test(both.stderr)], [2, true]);
+	assert.deepEqual([both.code, /--from json\b.*--format yaml\b/.test(both.stderr)], [2, true]);
 });
