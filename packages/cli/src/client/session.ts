@@ -25,7 +25,7 @@ export interface SavedMachineToken {
 	readonly token: string;
 	/** Unix seconds. */
 	readonly expires_at: number;
-	/** Digest of what proved the machine: only who has the same proof uses the token. */
+	/** Digest of what proved the machine: only a process with the same proof uses the token. */
 	readonly proof: string;
 }
 

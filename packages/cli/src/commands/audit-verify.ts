@@ -21,7 +21,7 @@ export function addAuditVerifyCommand(audit: Command, io: Io): void {
 		usage: "verify",
 		summary: "check that no event, and nothing that it granted, was altered; exits with 0 only then, else with 1",
 		details:
-			"The server also compares its accounts, sessions, API tokens, realms, roles, limits, engines' configurations, providers, linked identities and keys with the log, and names those that were forged, changed, taken away or put back after they had ended, and events of an account, token or session that was not there. It also tells which tables have other rows, such as values, versions and leases, that another program wrote. The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events may be missing between two others: these are counted as gaps.",
+			"The server also compares its accounts, sessions, API tokens, realms, roles, limits, engines' configurations, providers, linked identities and keys with the log, and names those that were forged, changed, removed, or restored after they had ended, and events of an account, token or session that did not exist. It also names the tables whose other rows, such as values, versions and leases, another program wrote. The server's log is for the instance's administrators; anybody can check a file of `svc audit export`, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that you kept elsewhere, svc also notices a log that was cut off or rolled back as a whole. A file holds only the events that its maker could see: svc counts the missing ones as gaps.",
 		options: [
 			option("--seq <number>", "event of a checkpoint that was kept elsewhere"),
 			option("--hash <hex>", "its hash"),
@@ -74,7 +74,7 @@ function inWords(row: Answer): string {
 	return `${kind} ${id}${name === "" ? "" : ` (${name})`} is ${problem}${since}`;
 }
 
-/** Names an event whose maker was not there. */
+/** Names an event whose maker did not exist. */
 function strangeInWords(row: Answer): string {
 	const [type, at, kind, id] = ["type", "timestamp", "kind", "id"].map((name) => text(row, name));
 	const event = `${count(row, "seq")} of ${at}, ${type}, is of ${kind} ${id}`;

@@ -32,7 +32,7 @@ const USUAL_ENVIRONMENT = "prod";
 /** Design: §15. */
 const MAX_LIFE_MS = 90 * 24 * 60 * 60 * 1000;
 
-const DETAILS = `The manifest has a Secret with a new token of a machine account, which svc makes when it is not there: only an admin of the realm can, signed in. Until it expires, the token can read this environment of this realm and create the credentials of each --generator, nothing else; it goes on working when you leave. A role of an engine that only admins may use is out of a machine's reach. The other objects tell the operator what to fetch: each --key; all keys, with --all or when you name nothing; for each --generator a credential of an engine, created again after half of its ttl.
+const DETAILS = `The manifest has a Secret with a new token of a machine account, which svc creates if there is none: for that, you must be a signed-in admin of the realm. Until it expires, the token can read this environment of this realm and create the credentials of each --generator, and nothing else; it keeps working when you leave. A machine cannot use an engine's roles that are only for admins. The other objects tell the operator what to fetch: each --key; all keys, with --all or when you name nothing; for each --generator a credential of an engine, created again after half of its ttl.
 The manifest includes the server's certificate if svc trusts it by --cacert or by its fingerprint. It contains the token: pipe it to kubectl, do not keep it.`;
 
 /** Adds the commands for External Secrets Operator. */

@@ -78,7 +78,7 @@ export class Connections {
 			max: needs.max,
 			used: () => this.#count(),
 			refused: () => this.#refused.connections,
-			hint: "raise limits.connections (SVC_LIMITS_CONNECTIONS), or find out who holds them",
+			hint: "raise limits.connections (SVC_LIMITS_CONNECTIONS), or find the sources that hold them",
 		});
 		for (const name of ["connections_per_source", "connections_per_site", "new_connections_per_source"] as const) {
 			const used = () => this.#shares.fullest()[name];

@@ -77,7 +77,7 @@ test("what does not fit is first, then all that would be believed, by name", () 
 			"the audit log is altered from event 7 on",
 			"not as the audit log says: token t is unknown",
 			"not as the audit log says: session s (bob@example.com) is ended, against event 5",
-			"strange in the audit log: event 6, secret.read, is of session s, which was not there",
+			"strange in the audit log: event 6, secret.read, is of session s, which did not exist",
 			"would be believed: 3 accounts, 1 of them disabled, 1 realms, 1 roles, 2 API tokens, 2 configurations of engines, 1 identity providers, 1 linked identities, 1 machines, 1 tokens of machines, 1 trusts, 1 invitations",
 			"instance admin ada@example.com (Ada)",
 			"instance admin bob@example.com",

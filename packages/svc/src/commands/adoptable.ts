@@ -15,7 +15,7 @@ export function* describeAdoptable({ rows, misfits, log, differences, strange }:
 		yield `not as the audit log says: ${row} is ${problem}${seq === undefined ? "" : `, against event ${seq}`}`;
 	}
 	for (const { seq, type, kind, id } of strange.slice(0, MAX_STRANGE))
-		yield `strange in the audit log: event ${seq}, ${type}, is of ${kind} ${id}, which was not there`;
+		yield `strange in the audit log: event ${seq}, ${type}, is of ${kind} ${id}, which did not exist`;
 	yield* describeRows(rows);
 }
 

@@ -127,7 +127,7 @@ async function exchange(
 	const source = found ?? (await findJwtSource(io));
 	if (source === undefined) throw noJwt(io, spell(machine), audience);
 	const got = await exchangeJwt(client, machine, await source.read(audience), audience);
-	// The runner masks what it is told to, and never shows this line.
+	// The runner masks this value, and never shows the line.
 	if (setting(io, "GITHUB_ACTIONS") === "true") await write(io.stderr, `::add-mask::${got.token}\n`);
 	// Where nothing can be kept, each command gets a token of its own.
 	await saveMachineToken(io, client.address, spell(machine), { ...got, proof: source.proof }).catch(() => undefined);
