@@ -51,7 +51,7 @@ test("a renewed certificate is served without a restart, and connections live on
 	ok(await client.get("/health"));
 });
 
-test("files that cannot be used are told, and the certificate in use stays", async () => {
+test("files that cannot be used are reported, and the certificate in use stays", async () => {
 	const used = await presented();
 	const [one, other] = [newPair(), newPair()];
 	const table: [certificate: string, key: string][] = [

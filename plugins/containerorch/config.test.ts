@@ -82,7 +82,7 @@ test("address, token and CA certificate are enough; namespace and lifetime have 
 	assert.deepEqual(read({ ...GIVEN, ...empty }), read(GIVEN));
 });
 
-test("without a CA certificate the system's roots count, with an empty one or SVC_ORCH_SKIP_TLS none do, which is told", () => {
+test("without a CA certificate the system's roots count, with an empty one or SVC_ORCH_SKIP_TLS none do, with a warning", () => {
 	const { SVC_ORCH_CA_CERT: _, ...without } = GIVEN;
 	const { tls } = read(without);
 	assert.ok(Array.isArray(tls.ca) && tls.ca.length > 50 && tls.rejectUnauthorized === undefined);
@@ -93,7 +93,7 @@ test("without a CA certificate the system's roots count, with an empty one or SV
 		assert.deepEqual(read({ ...GIVEN, SVC_ORCH_SKIP_TLS }).tls, { ca });
 });
 
-test("plain HTTP is told; an address may have a path", () => {
+test("plain HTTP is reported; an address may have a path", () => {
 	const { api_server } = read({ ...GIVEN, SVC_ORCH_API_SERVER: "http://127.0.0.1:8001" }, [/plain HTTP/]);
 	assert.equal(api_server, "http://127.0.0.1:8001/");
 	assert.equal(
@@ -115,7 +115,7 @@ test("an address with a path keeps it in every call", async (t) => {
 	);
 });
 
-test("what cannot be used is refused, and nothing of it is told", () => {
+test("what cannot be used is refused, and the error repeats none of it", () => {
 	const garbage = "-----BEGIN CERTIFICATE-----\nhunter2h\n-----END CERTIFICATE-----\n";
 	const address = /\baddress\b.*\bURL\b/;
 	const table: [Record<string, string>, RegExp][] = [

@@ -26,7 +26,7 @@ function serve(env: Record<string, string>, ...requests: [method: string, params
 	return { status, stderr, responses: lines.map((line) => JSON.parse(line)) };
 }
 
-test("without a CA one is made for the life of the process, which is told on standard error", () => {
+test("without a CA one is made for the life of the process, with a warning on standard error", () => {
 	const { status, stderr, responses } = serve({}, ["describe"], ["ping"], ["generate", { common_name: "x" }]);
 	assert.equal(status, 0);
 	assert.deepEqual(responses[0].data.capabilities, ["secret_generation", "secret_validation"]);

@@ -112,7 +112,7 @@ test("an export ends with what was the newest event at its first page", async ()
 	assert.equal(events.at(-1)?.seq, last_seq);
 });
 
-test("an export that was altered or cut off is told from one that was not", async () => {
+test("an export that was altered or cut off differs from one that was not", async () => {
 	const text = await readFile(file, "utf8");
 	const { seq, hash } = (await readExport()).at(-1) ?? assert.fail("no event");
 	const anchor = ["--seq", String(seq), "--hash", hash];

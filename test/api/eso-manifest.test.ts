@@ -179,7 +179,7 @@ test("credentials of an engine are made by the operator's generator", { skip: sk
 	assert.equal(await (await redis.login(username, password)).send("GET", "nothing"), null);
 });
 
-test("--dry-run makes no token; the address of a cluster is another one; what is wrong is told before a token is made", async () => {
+test("--dry-run makes no token; the address of a cluster is another one; what is wrong is reported before a token is made", async () => {
 	const machines = async () =>
 		ok(await world.client.get<{ machines: object[] }>(`/realms/${world.slug}/machines`, { token: world.admin.token }))
 			.machines;

@@ -114,7 +114,7 @@ test("a recovery code lets its owner in once, however it is typed, and both logs
 	);
 });
 
-test("who holds a stolen session changes nothing without the password, and with it not without a code", async () => {
+test("a stolen session changes nothing without the password, and with it not without a code", async () => {
 	const { who, id, secret, recovery_codes } = await withFactor("frank");
 	const wrong = { current_password: "another password" };
 	const right = { current_password: PASSWORD };

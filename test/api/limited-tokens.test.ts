@@ -57,7 +57,7 @@ test("a token that deletes in dev does not delete the realm, nor who is in it", 
 	ok(await client.get(`${secretPath(slug, "KEY")}?env=prod`, { token: owner.token }));
 });
 
-test("a token that reads dev gets no certificate, no one-time password, and is told of no engine", async () => {
+test("a token that reads dev gets no certificate, no one-time password, and sees no engine", async () => {
 	const token = await limited("read", { environment: "dev" });
 	denied(await generate(token, "pki", { common_name: "a.example.com", role: "client" }));
 	denied(await generate(token, "totp", { issuer: "Example", account: "ada@example.com" }));

@@ -119,7 +119,7 @@ test("limits are whole numbers or null, of an account that there is, and only th
 	refused(await limit(ada.id, { realms: 1 }, { ...root, token }), 403, "insufficient_scope");
 });
 
-test("the instance admin is told which realms and accounts are nearly full, or over a limit, and metrics how near the fullest is", async () => {
+test("the instance admin sees which realms and accounts are nearly full, or over a limit, and metrics show how near the fullest is", async () => {
 	const ada = await person(client, "ada");
 	const { slug } = await realm(client, ada);
 	ok(await set(ada, slug, "A", 52 * KIB), 201);

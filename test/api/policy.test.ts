@@ -127,7 +127,7 @@ test("a role is as good as its capabilities", async () => {
 	assert.match(remove.text, /secrets:delete/);
 });
 
-test("a token without the scope is told which one it needs", async () => {
+test("the refusal of a token without the scope names the one it needs", async () => {
 	const { slug } = await realm(client, alice);
 	const { token } = await apiToken(client, alice, "read");
 	const answer = await client.post(`/realms/${slug}/secrets`, { key: "KEY", value: "v" }, { token });

@@ -96,7 +96,7 @@ test("a disabled instance admin is enabled, and the log agrees", async () => {
 	await restart();
 });
 
-test("a running server, another key, another folder, an empty database and another account are told apart, and nothing changes", async () => {
+test("a running server, another key, another folder, an empty database and another account are distinguished, and nothing changes", async () => {
 	const failing = async (data: string, email: string, says: RegExp, env = {}) => {
 		const { code, stdout, stderr } = await runLocal(data, ["recover", email, "--yes"], env);
 		assert.equal(code, 1, stderr);

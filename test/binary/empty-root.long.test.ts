@@ -156,7 +156,7 @@ test("where nothing can be started from, it says so", options, () => {
 	assert.equal(status, 73);
 });
 
-test("it ends when it is told to, and starts although something else lies in a library's place", options, async () => {
+test("it ends on SIGTERM, and starts although something else lies in a library's place", options, async () => {
 	await stop();
 	for (const file of readdirSync(libraries).map((name) => join(libraries, name))) {
 		rmSync(file);

@@ -57,7 +57,7 @@ test("all keys are replaced by two commands, and what was stored before is read 
 	await svc(asRoot, 4, "keys status --realm nowhere");
 });
 
-test("somebody is told what they may do and what gives them the rest, and somebody else is not", async () => {
+test("somebody sees what they may do and what gives them the rest, and somebody else does not", async () => {
 	const { stdout, stderr } = await svc(asAda, 0, `policy explain --realm ${slug}`);
 	assert.match(stdout, /^secrets:read +read +yes .*\bviewer\b/m);
 	assert.match(stderr, new RegExp(`svc binding set ${ada.id} member --realm ${slug}`));

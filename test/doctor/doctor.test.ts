@@ -56,7 +56,7 @@ const found = (checks: readonly Check[]) => checks.map(({ status, message }) => 
 /** Returns the status and what each check is about, which is before the colon. */
 const named = (checks: readonly Check[]) => found(checks).map((line) => line.split(":")[0]);
 
-test("a new server has nothing that failed, and is told to make a backup and to keep its key elsewhere", async () => {
+test("a new server has no failed check, and warnings to make a backup and to keep its key elsewhere", async () => {
 	for (const query of ["", "?deep=false", "?deep=true"]) {
 		const checks = await examine(query);
 		assert.deepEqual(

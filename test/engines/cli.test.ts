@@ -64,7 +64,7 @@ const configure = () =>
 		`${redis.password}\n`,
 	);
 
-test("what an operator who knows nothing is told", options, async () => {
+test("every refusal leads an operator to the next command", options, async () => {
 	const list = rows(await svc(0, "engine list"));
 	assert.deepEqual(
 		list.map(([type]) => type),
@@ -168,7 +168,7 @@ test("a credential is made, works, is seen, and is revoked by its name or by its
 	assert.equal((await json<{ leases: object[] }>("lease list --realm REALM")).leases.length, 2);
 });
 
-test("what an engine refuses is told in its own words", options, async () => {
+test("a refusal of an engine is shown in its own words", options, async () => {
 	assert.match(
 		(await svc(1, "engine generate keyvalue --realm REALM --role root")).stderr,
 		/^svc: unknown role root\b.* readonly, readwrite, admin\n$/,
@@ -224,7 +224,7 @@ test("a lease whose target is away waits, says why, and can be abandoned", optio
 	assert.match((await svc(0, `lease show ${first.lease_id} --realm REALM`)).stdout, /^state +abandoned$/m);
 });
 
-test("who administers nothing is told so, and sees the leases of a realm", options, async (t) => {
+test("a person who administers nothing is refused, and sees the leases of a realm", options, async (t) => {
 	const viewer = await person(world.client, "viewer");
 	await bind(world.client, world.admin, world.slug, viewer, "viewer");
 	const other = await createCli(world.server, viewer);

@@ -203,7 +203,7 @@ test("reserved and poisonous params are nobody's but the core's", options, async
 	await assert.rejects((await redis.login(answer.body.username, answer.body.password)).send("SET", "a", "b"), /NOPERM/);
 });
 
-test("a configuration is shown without its secret, and a target that is away is told", options, async () => {
+test("a configuration is shown without its secret, and a target that is away is reported", options, async () => {
 	const shown = ok(await configure({ address: "127.0.0.1:1" }));
 	assert.equal(shown.password, "********");
 	assert.match(shown.status, /^ping failed: /);

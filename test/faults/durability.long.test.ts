@@ -46,7 +46,7 @@ test("the log is moved into the database while the server answers, and nothing i
 	await assertChainIntact(api, owner);
 });
 
-test("a server that is told to end the moment it says that it listens ends in good order", async (t) => {
+test("a server that gets SIGTERM the moment it says that it listens ends in good order", async (t) => {
 	const keeper = await startKeeper(t);
 	await keeper.run.kill("SIGKILL");
 	for (let start = 1; start <= 3; start += 1) {

@@ -70,7 +70,7 @@ async function assertSound(): Promise<void> {
 	assert.equal(ok(await client.get<{ status: string }>("/health", asAdmin())).status, "healthy");
 }
 
-/** Reads, writes and syncs until it is told to end. Every answer is right. @returns the number of rounds */
+/** Reads, writes and syncs until it is stopped. Every answer is right. @returns the number of rounds */
 async function use(name: string, isOver: () => boolean): Promise<number> {
 	const as = { token };
 	let round = 0;

@@ -180,7 +180,7 @@ for (const [what, bytes] of [
 	["an unknown transfer encoding", lines("POST /api/v1/encrypt HTTP/1.1", "Host: a", "Transfer-Encoding: xx")],
 	["headers that are too long", get(`X-Long: ${"x".repeat(20_000)}`)],
 ] as const) {
-	test(`a request with ${what} is told so in the error object, or is answered`, async () => {
+	test(`a request with ${what} gets the error object, or an answer`, async () => {
 		const received = await exchangeBytes(server, bytes);
 		if (statusesIn(received)[0] === 200) return;
 		assert.match(received, /^x-request-id: \S/im);

@@ -58,7 +58,7 @@ test("repeated failures of an account are throttled, and a typing error or two a
 	assert.ok(failures >= 3, `throttled after ${failures} failures`);
 });
 
-test("a throttled account is told so whether the password is right or wrong", async () => {
+test("a throttled account gets 429 whether the password is right or wrong", async () => {
 	const [right, wrong] = await Promise.all([attempt(alice.email, PASSWORD), attempt(alice.email, WRONG)]);
 	throttled(right);
 	throttled(wrong);

@@ -89,7 +89,7 @@ test("the fake answers as the real one does", options, async (t) => {
 	assert.deepEqual([...fake.objects], []);
 });
 
-test("the fake does what it is told, so often as it is told, and remembers", async (t) => {
+test("the fake does what it is asked, as often as it is asked, and remembers", async (t) => {
 	const fake = await startFakeOrchestrator();
 	t.after(() => fake.stop());
 	const path = `${CORE}/serviceaccounts/svc-00000003`;

@@ -31,7 +31,7 @@ test("users log in, and are cut off when they are dropped", mongoTest, async (t)
 	await client.close();
 });
 
-test("the fake does what it is told, once it is told, and remembers", async (t) => {
+test("the fake does what it is asked, once, and remembers", async (t) => {
 	const fake = await startFakeMongo();
 	t.after(fake.stop);
 	const admin = clientOf(t, fake.uri).db("admin");

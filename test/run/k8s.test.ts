@@ -100,7 +100,7 @@ test("a signal reaches the program, and the account is deleted", options, async 
 	await assertGone();
 });
 
-test("what the engine refuses is told, with svc's own exit code", options, async () => {
+test("a refusal of the engine is shown, with svc's own exit code", options, async () => {
 	const { code, stderr } = await node("", "--role", "root");
 	assert.equal(code, 125);
 	assert.match(stderr, /^svc: unknown role root/);

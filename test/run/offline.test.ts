@@ -49,7 +49,7 @@ test("a change starts the program anew, once for changes that follow each other"
 	assert.match(svc.stderr(), /^svc: .*\brestarting\b/m);
 	svc.child.kill("SIGTERM");
 	svc.child.kill("SIGUSR1");
-	assert.equal((await svc.ended()).code, 128 + 10, "the program is told as ever");
+	assert.equal((await svc.ended()).code, 128 + 10, "the program gets it as ever");
 	const own = await ada.run([...watching, "--", "sh", "-c", "exit 7"]);
 	assert.equal(own.code, 7, "a program that ends by itself is not started again");
 	assert.ok(!(await readdir(ada.home)).includes(".local"), "nothing was kept");

@@ -181,7 +181,7 @@ test("output is masked also where no temporary file can be made", async () => {
 	assert.deepEqual([code, stdout, stderr], [3, `1 ${MASK}\n`, "2\n"]);
 });
 
-test("a program whose reader has left is told so, and what it leaves running does not hold svc up", async () => {
+test("a program whose reader has left gets SIGPIPE, and what it leaves running does not hold svc up", async () => {
 	const piped = ada.start(["run", "--", "sh", "-c", "yes; echo $? >&2; exit 3"]);
 	await piped.shows("y\ny\n");
 	piped.child.stdout?.destroy();

@@ -122,7 +122,7 @@ test("somebody signs in with a browser, and the same person again is the same ac
 	assert.match((await svc(cli, 3, "sso show corp")).stderr, /^svc: \S/, "who signs in administers nothing");
 });
 
-test("whose e-mail has an account is told to link it, does, and signs in to it from then on", async () => {
+test("a person whose e-mail has an account is asked to link it, does, and signs in to it from then on", async () => {
 	provider.person = "grace";
 	const { email } = PEOPLE.grace;
 	const { cli, signIn } = await newcomer();

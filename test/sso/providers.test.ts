@@ -202,7 +202,7 @@ test("a program must say both where it waits and how it will prove itself", asyn
 	refused(await client.post("/auth/sso/token", { code: "a", verifier: "short" }), 400, "validation_failed");
 });
 
-test("removing a provider is told once, and nothing of it was written anywhere", async () => {
+test("removing a provider is recorded once, and nothing of it was written anywhere", async () => {
 	const path = "/auth/providers/corp";
 	ok(await client.delete(path, { token: root.token }));
 	refused(await client.delete(path, { token: root.token }), 404, "not_found");

@@ -129,7 +129,7 @@ test("a login is begun with settings that were read in the same minute, and not 
 	await assert.rejects(
 		begin(said.now, other),
 		{ name: "ProviderUnavailable", message: /\bno certificate\b/ },
-		"what is wrong with them is told again",
+		"what is wrong with them is reported again",
 	);
 });
 

@@ -95,7 +95,7 @@ for (const argv of USAGE) {
 	});
 }
 
-test("not being logged in is told without contacting anybody", async () => {
+test("without a login, svc fails without contacting any server", async () => {
 	const { code, stderr } = await run(["realm", "list"], { env: {} });
 	assert.equal(code, 3);
 	assert.match(stderr, / https:\/\/127\.0\.0\.1:8443\nhint: `svc login`/);

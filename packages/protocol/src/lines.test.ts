@@ -66,7 +66,7 @@ test("a line may be as long as the limit, in one part or many", () => {
 	assert.deepEqual(split([longest, `\n${longest}`, "\n"]), { lines: [longest, longest], overflows: 0 });
 });
 
-test("a longer line is told once, with the lines before it and nothing after it", () => {
+test("a longer line is reported once, with the lines before it and nothing after it", () => {
 	const over = "x".repeat(101);
 	const expected = { lines: ["before"], overflows: 1 };
 	assert.deepEqual(split([`before\n${over}\nafter\n`]), expected);

@@ -13,7 +13,7 @@ import type { TestOptions } from "./suite.ts";
 /** Tests C15 and C16: the server, or its target, is restored to an earlier state. */
 export function testRestores(scene: () => Scene, options: TestOptions): void {
 	test(
-		"C15: with an older ledger, what is due is revoked, and what it does not know is told and left alone",
+		"C15: with an older ledger, what is due is revoked, and what it does not know is reported and left alone",
 		options,
 		() => restoreLedger(scene(), false),
 	);
@@ -44,7 +44,7 @@ async function restoreLedger(scene: Scene, dies: boolean): Promise<void> {
 	await scene.restart();
 	const isTold = async () =>
 		(await events(world.client, world.admin, "type=lease.orphan")).some(({ data }) => data.name === unknown.name);
-	await eventually("the credential that no lease knows is told", isTold);
+	await eventually("the credential that no lease knows is reported", isTold);
 	assert.ok((await target.names()).includes(unknown.name));
 	ok(await world.validate(target.type, target.revoking(known.name)));
 	assert.ok(!(await target.names()).includes(known.name));

@@ -64,13 +64,13 @@ async function eventsNow(type: string) {
 	return events(world.client, { token }, `type=${type}`);
 }
 
-test("a year ahead at once is told, waits for a minute, and ends credentials slowly", options, async () => {
+test("a jump of a year is reported, waits for a minute, and ends credentials slowly", options, async () => {
 	const asked = await world.made({ ttl: "12h" });
 	await Promise.all(Array.from({ length: 260 }, () => world.make({ ttl: "12h" })));
 	const { wall_ms } = steering.orders();
 	await steering.order({ wall_ms: wall_ms + 365 * DAY_MS });
 	await eventually("it is noticed", async () => (await world.details()).clock === "jumped");
-	await eventually("it is told", async () => (await eventsNow("clock.jump")).length === 1);
+	await eventually("it is reported", async () => (await eventsNow("clock.jump")).length === 1);
 	await sleep(3000);
 	assert.equal((await world.redis.users()).length, 261, "nothing is ended by it at first");
 	const token = await login(world.client, world.admin);

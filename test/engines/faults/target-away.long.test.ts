@@ -80,7 +80,7 @@ test("one that accepts connections and never answers is no different", options, 
 });
 
 test(
-	"who asks for a revocation while the target is away is told, and it is done when the target returns",
+	"a revocation that is requested while the target is away is answered, and done when the target returns",
 	options,
 	async () => {
 		const { lease, username } = await world.made();

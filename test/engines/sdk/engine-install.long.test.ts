@@ -141,7 +141,7 @@ test("another program is installed only with --yes, and the one before is gone t
 	assert.deepEqual(new Set(readdirSync(home())), new Set([installed().executable, "plugin.json"]));
 });
 
-test("an engine that does not keep the contract is told what is wrong, and is installed only with --no-test", () => {
+test("an engine that does not keep the contract is reported with what is wrong, and is installed only with --no-test", () => {
 	const file = join(folder, "voucher.sh");
 	writeFileSync(file, readFileSync(file, "utf8").replace("*) error 'unknown method'", "*) data '{}'"));
 	const { status, stdout, stderr } = install();

@@ -59,7 +59,7 @@ for (const [language, [files, command]] of Object.entries(LANGUAGES)) {
 	});
 }
 
-test("the folder has the engine's name when no other is given, and the next steps are told", () => {
+test("the folder has the engine's name when no other is given, and svc shows the next steps", () => {
 	const { status, stdout, stderr } = svc("gift-cards", "--lang", "go");
 	assert.deepEqual([status, stdout], [0, "gift-cards: plugin.json, go.mod, main.go, README.md\n"]);
 	assert.match(stderr, /^next: cd gift-cards && CGO_ENABLED=0 go build -o engine \. && svc engine test \./);

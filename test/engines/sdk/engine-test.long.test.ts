@@ -67,14 +67,14 @@ test("a built-in engine is run from its folder", () => {
 	assert.match(lines.at(-1) ?? "", /, 0 not ok$/);
 });
 
-test("a folder without an engine is told so, and 1", () => {
+test("a folder without an engine fails with 1", () => {
 	const { status, lines } = engineTest(scratch);
 	assert.equal(status, 1);
 	assert.equal(lines.length, 2);
 	assert.match(lines[0] ?? "", /^not ok - .*: .*\bplugin\.json\b.* To do: /);
 });
 
-test("what cannot be meant is told in a sentence that holds nothing of what was given, and 2", () => {
+test("nonsense is refused with 2, in a sentence that repeats none of it", () => {
 	const CANARY = "SVC_CANARY";
 	const calls: [args: string[], says: RegExp][] = [
 		[[], /^svc: .*'folder'\n/],

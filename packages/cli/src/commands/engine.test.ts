@@ -118,7 +118,7 @@ test("what show printed can be changed and set again", async () => {
 	}
 });
 
-test("with --force a configuration that does not work is stored, which is told", async () => {
+test("with --force, a configuration that does not work is stored, with a warning", async () => {
 	await using server = await startService(() => ({ body: { address: "a:1", status: "ping failed: refused\u001b" } }));
 	const words = ["engine", "set", "keyvalue", "--set", "address=a:1", "--force"];
 	const { code, stdout, stderr } = await run(words, { env: server.env });

@@ -34,7 +34,7 @@ for (const [provider, type] of [
 	});
 }
 
-test("over SSH it is told where the browser must run", async () => {
+test("over SSH, svc says where the browser must run", async () => {
 	await using server = await startProviders();
 	await using home = await temporaryFolder();
 	const env = { HOME: home.path, SVC_ADDRESS: server.address, SSH_CONNECTION: "10.0.0.1 1 10.0.0.2 22" };

@@ -94,7 +94,7 @@ test("--dry-run shows the plan, and nothing that is equal is promoted", async ()
 	assert.ok(server.requests.every(({ method }) => method === "GET"));
 });
 
-test("a key that is not there, one environment twice, and no keys at all are told", async () => {
+test("a missing key, one environment twice, and no keys at all are refused", async () => {
 	await using server = await start();
 	const missing = await run([...PROMOTE, "GONE", "NONE", "--yes"], { env: server.env });
 	assert.equal(missing.code, 4);

@@ -26,7 +26,7 @@ test("on a terminal one line says what is going on and how far it is, and goes a
 	assert.ok(others.length > 0 && others.every((line) => /^copying: 1\/2(?:, \d+ s)?$/.test(line)), stderr);
 });
 
-test("the line goes away before a failure is told, and is never wider than the terminal", async () => {
+test("the line disappears before a failure is shown, and is never wider than the terminal", async () => {
 	const { io, outcome } = fakeIo({ typed: [] });
 	const failing = withProgress({ io, options: {} }, "x".repeat(500), () => Promise.reject(new Error("no")));
 	await assert.rejects(failing, /no/);

@@ -74,7 +74,7 @@ const REFUSED: readonly (readonly [visit: Visit, status: number])[] = [
 	[{ path: `/?code=${CODE}`, host: "127.0.0.1" }, 421],
 ];
 
-test("whatever is no browser that the server sent back is refused, and the code is still waited for", async () => {
+test("a visit that is not the browser returning from the server is refused, and svc still waits for the code", async () => {
 	using listener = await awaitBrowser();
 	for (const [what, status] of REFUSED) {
 		const answer = await visit(listener.port, what);

@@ -17,7 +17,7 @@ const end = async (io: Io, program: Program) => codeOf(await runProgram(io, prog
 const openPipes = () => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
 const OPEN_PIPES = openPipes();
 
-test("output that cannot be written ends the program and is told, not lost", async () => {
+test("output that cannot be written ends the program with an error", async () => {
 	const full = new Writable({
 		write: (_chunk, _encoding, done) => done(Object.assign(new Error("write ENOSPC"), { code: "ENOSPC" })),
 	});

@@ -42,7 +42,7 @@ function problems(results: readonly Result[]): Record<string, string> {
 	return Object.fromEntries(results.flatMap((result) => (result.passed ? [] : [[result.name, result.problem]])));
 }
 
-test("an engine that keeps the contract passes every case, and each is told as soon as it is known", async () => {
+test("an engine that keeps the contract passes every case, and each is reported as soon as it is known", async () => {
 	const told: Result[] = [];
 	const options = { command: [process.execPath, ENGINE], descriptor: DESCRIPTOR, timeout_ms: PATIENCE_MS };
 	const results = await testEngine({ ...options, onResult: (result) => told.push(result) });

@@ -219,7 +219,7 @@ test("an attempt that waited for its turn is refused when another has failed mea
 	assert.equal(isTried, false);
 });
 
-test("the queue is told whose turn it is, and whether the account is known there", async () => {
+test("the queue learns whose turn it is, and whether the account is known there", async () => {
 	const { throttle } = setUp([[ADA, HERE]]);
 	const askers: Asker[] = [];
 	const asked = {

@@ -24,7 +24,7 @@ const change = (seq: number, given: Partial<StoredEvent>) =>
 	chain.map((event) => (event.seq === seq ? { ...event, ...given } : event));
 const facts = ({ status, seq, events }: ChainReport) => ({ status, seq, events });
 
-test("a chain as it was written is intact, and its end is told", () => {
+test("a chain as it was written is intact, and its end is known", () => {
 	const last = { seq: LENGTH, hash: eventAt(LENGTH).hash };
 	assert.deepEqual(verifyChain(chain, []), { status: "intact", events: LENGTH, seq: undefined, last });
 });

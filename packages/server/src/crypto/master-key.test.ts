@@ -147,7 +147,7 @@ test("a new store without any key gets one, which the next start finds", async (
 	assert.ok(!JSON.stringify(found).includes(found.key.reveal().toString("hex")));
 });
 
-test("a store with data and no key gets none, and is told which one it needs", async (t) => {
+test("a store with data and no key gets none, and the error names the one it needs", async (t) => {
 	const folder = await makeFolder(t);
 	await assert.rejects(loadMasterKey(sourcesIn(folder), "0123456789abcdef", system), saying(/\b0123456789abcdef\b/));
 	assert.deepEqual(await readdir(folder), []);

@@ -40,7 +40,7 @@ async function settings(t: TestContext, certificate_made: Date) {
 	return { config, tls_files, master, system: { now: () => NOW }, address: () => "https://127.0.0.1:8443" };
 }
 
-test("a certificate is told of a month before its end, when it has ended, and before it begins", async (t) => {
+test("a certificate is reported a month before its end, when it has ended, and before it begins", async (t) => {
 	const cases: [made: Date, says: RegExp][] = [
 		[inDays(-1), /^ok: .* 2027-02-18$/],
 		[inDays(-70), /^warning: .* 2026-12-11$/],
@@ -51,7 +51,7 @@ test("a certificate is told of a month before its end, when it has ended, and be
 	assert.match(found(checkCertificate({ ...(await settings(t, NOW)), tls_files: undefined })), /^ok: TLS\b/);
 });
 
-test("a certificate for another name than base_url's, and a key that others may read, are told", async (t) => {
+test("a certificate for a name other than base_url's, and a key that others may read, are reported", async (t) => {
 	const needs = await settings(t, inDays(-1));
 	const look = (base_url: string) => found(checkCertificate({ ...needs, config: { ...needs.config, base_url } }));
 	assert.match(look("https://svc.example.com:9443/svc"), /^ok/);
@@ -94,7 +94,7 @@ test("a server that others reach, and that has no base_url, is a warning with th
 	assert.match(look("0.0.0.0", "https://svc.example.com"), /^ok: .*https:\/\/svc\.example\.com$/);
 });
 
-test("files that others may read, a long write-ahead log, and an old backup or none are told", async (t) => {
+test("files that others may read, a long write-ahead log, and an old backup or none are reported", async (t) => {
 	const data_dir = await makeFolder(t);
 	const needs = {
 		data_dir,
@@ -170,7 +170,7 @@ test("engines that are not used and those that keep failing are failures, with w
 	assert.match(found(checkEngines(QUIET)), /^ok/);
 });
 
-test("leases that are late, and targets that are not well, are told", () => {
+test("late leases and unhealthy targets are reported", () => {
 	const look = (overdue: number, stuck: number) =>
 		found(checkLeases({ ...QUIET, reaper: { ...QUIET.reaper, lateness: () => ({ overdue, stuck }) } }));
 	assert.match(look(0, 0), /^ok/);

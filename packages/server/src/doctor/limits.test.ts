@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createLimits } from "../limits.ts";
 import { checkLimits } from "./limits.ts";
 
-test("a limit is told from four fifths on, with what to do about it", async () => {
+test("a limit is reported from four fifths on, with what to do about it", async () => {
 	const limits = createLimits();
 	let used = 1637;
 	limits.add({ name: "connections", max: 2048, used: () => used, hint: "raise limits.connections" });

@@ -207,7 +207,7 @@ for (const [input, code, message] of REFUSED) {
 	});
 }
 
-test("what the schema does not name is dropped, and the first problem alone is told", () => {
+test("what the schema does not name is dropped, and only the first problem is reported", () => {
 	assert.deepEqual(check(Schema, JSON.parse('{"text":"a","other":1,"__proto__":{"count":5}}')), { text: "a" });
 	assert.throws(() => check(Schema, { count: "x", flag: "y" }), refusedAs("missing_field", /^text\b/));
 });

@@ -21,7 +21,7 @@ test("time in which nobody was connected is no turn", async () => {
 	assert.ok(meter.longest() < 1, "the pause counts");
 });
 
-test("a long turn is told once, also after a pause", async () => {
+test("a long turn is reported once, also after a pause", async () => {
 	const meter = createTurnMeter();
 	meter.start();
 	await wait(30);

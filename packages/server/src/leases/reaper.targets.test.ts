@@ -42,7 +42,7 @@ test("a target that is away for half an hour gets probes and hardly any removals
 	assert.equal(lags.length, 100);
 	assert.ok(Math.min(...lags) >= 30 * 60_000);
 	const flags = (await failed(opened, start)).map(({ flag }) => flag);
-	assert.ok(flags.length <= 2 * (1 + 13), "the target is told of, not each lease that waits");
+	assert.ok(flags.length <= 2 * (1 + 13), "the target is reported, not each lease that waits");
 });
 
 test("a lease whose target is away stays revoking, is reported twice, and is revoked when the target returns", async (t) => {
@@ -171,7 +171,7 @@ test("one lease that is denied does not keep the others of its target waiting", 
 	assert.ok(at("a").removals - removals <= 40, `${at("a").removals - removals} removals`);
 });
 
-test("a target that says done and keeps the credential leaves the lease open and is told of", async (t) => {
+test("a target that says done and keeps the credential leaves the lease open and is reported", async (t) => {
 	const opened = await openReaper(t);
 	const { add, at, reaper, store, stateOf } = opened;
 	const lease = await add("active");
@@ -206,7 +206,7 @@ test("a credential that cannot be removed counts as late, whatever creation time
 	assert.deepEqual([overdue, Number.isNaN(oldest_ms)], [1, false], lease.id);
 });
 
-test("a lease that a person gives up counts as late no longer, and is told of no longer", async (t) => {
+test("an abandoned lease no longer counts as late, and is no longer reported", async (t) => {
 	const opened = await openReaper(t);
 	const { add, at, reaper, store } = opened;
 	const lease = await add("active");

@@ -53,7 +53,7 @@ async function link(actor: ReturnType<typeof anActor>, password: string | undefi
 const namesOf = async (actor: ReturnType<typeof anActor>) =>
 	(await listIdentities(needs, actor)).identities.map(({ subject }) => subject);
 
-test("who holds a session links nobody without the account's password", async () => {
+test("a stolen session links nobody without the account's password", async () => {
 	const actor = await signedIn(stored);
 	await assert.rejects(link(actor, undefined), { code: "missing_field" });
 	await assert.rejects(link(actor, "another password"), { code: "wrong_password" });

@@ -78,7 +78,7 @@ test("a thread that nobody asks ends, and the next question gets another one", a
 	assert.notEqual(await thread.ask("a"), first);
 });
 
-test("a thread that cannot be started is told to all who wait, and tried again by the next", async () => {
+test("a thread that cannot be started fails all that wait, and the next call tries again", async () => {
 	let attempts = 0;
 	const programs = ["throw new Error('no')", ECHO];
 	const thread = start({ start: () => new Worker(programs[attempts++] ?? "", { eval: true, stderr: true }) });

@@ -108,7 +108,7 @@ test("a token that is given comes before the machine, and the machine before the
 	assert.deepEqual(server.used(), ["svc_given", "svc_machine1_deploy"]);
 });
 
-test("a machine that the server refuses is told why, as far as its JWT shows it", async () => {
+test("a refused machine learns the reason, as far as its JWT shows it", async () => {
 	await using server = await startMachineService({
 		refuse: () => refusal(401, "invalid_credentials", "the JWT was refused"),
 	});
@@ -147,7 +147,7 @@ test("a JWT that is refused for no reason of its own is sent once more, because 
 	}
 });
 
-test("a server that does not know the exchange is told apart from one that refuses", async () => {
+test("a server that does not know the exchange differs from one that refuses", async () => {
 	await using server = await startMachineService({ refuse: () => refusal(404, "not_found", "no such endpoint") });
 	const { code, stderr } = await run(REALMS, { env: { ...server.env, SVC_ID_TOKEN: jwtOf({}) } });
 	assert.equal(code, 4);

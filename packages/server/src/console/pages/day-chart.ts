@@ -19,7 +19,7 @@ interface CountedDay {
 export interface DayChart {
 	/** Says what is counted: the chart's title, and the table's. */
 	title: string;
-	/** Heading of the counts, and of those marked as bad where they are told apart. */
+	/** Heading of the counts, and of those marked as bad where these are counted separately. */
 	counted: string;
 	bad?: string;
 	days: readonly CountedDay[];

@@ -28,7 +28,7 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		return realm_id;
 	}
 
-	test("an event is listed as written, and the head has moved before its caller is told", async () => {
+	test("an event is listed as written, and the head has moved before its caller gets the answer", async () => {
 		const before = await audit.head();
 		const actor = "a name\twith\nall \u2028 kinds \u{1f511} of \\ characters";
 		const event = anEvent({

@@ -107,7 +107,7 @@ test("a directory that cannot be made is refused, naming it", async (t) => {
 	);
 });
 
-test("a lock that is no lock file is told apart from one that is held", async (t) => {
+test("a lock that is no lock file differs from one that is held", async (t) => {
 	const directory = await dataFolder(t);
 	writeFileSync(join(directory, "svc.lock"), "no database ".repeat(1000));
 	assert.throws(

@@ -78,7 +78,7 @@ test("a question gets its arguments and gives its answer as it is", async (t) =>
 	assert.deepEqual(questions.echo(1, "a"), [1, "a"]);
 });
 
-test("a question that fails by itself is told so, and the others go on", async (t) => {
+test("a question that fails gets the error, and the others go on", async (t) => {
 	const { questions, failures } = await setUp(t);
 	const error = Object.assign(new Error("no such table"), { code: "SQLITE_ERROR" });
 	assert.throws(() => questions.fail(error), error);

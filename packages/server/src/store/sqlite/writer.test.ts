@@ -119,7 +119,7 @@ test("what is handed over once closing began is refused, and what was handed ove
 	assert.deepEqual([actors().length, failures], [50, []]);
 });
 
-test("an operation that fails is told so in words of ours, and the ones beside it succeed", async (t) => {
+test("an operation that fails gets an error in our words, and those beside it succeed", async (t) => {
 	const { writer, append } = await start(t);
 	const create = writer.operation("tokens", "create");
 	const results = await Promise.allSettled([
@@ -149,7 +149,7 @@ test("the caller hears last: the tip first, then what was written, then the answ
 	await writer.close();
 });
 
-test("after the storage failed everything under way and everything later is refused, and it is told once", async (t) => {
+test("after the storage failed, everything under way and everything later is refused, and it is reported once", async (t) => {
 	const { writer, failures, append, actors } = await start(t);
 	await append(anEvent({ actor: "kept" }));
 	const results = await Promise.allSettled([
@@ -184,7 +184,7 @@ test("a file that is no database does not start, saying so", async (t) => {
 	await writer.close();
 });
 
-test("a thread that was given nothing to open ends when it is told to", async () => {
+test("a thread that was given nothing to open ends on request", async () => {
 	const told = () => assert.fail("a storage that never ran tells nothing");
 	const writer = Writer.launch({ onWritten: told, onFailure: told, onAltered: told });
 	await writer.close();

@@ -30,7 +30,7 @@ test("rights on another database, on a collection, or on the cluster are none of
 	assert.deepEqual(look([], []), missing);
 });
 
-test("where only roles are told, those that manage users count", () => {
+test("where only roles are known, those that manage users count", () => {
 	assert.ok(look([], [{ role: "userAdminAnyDatabase", db: "admin" }]).every((line) => line.startsWith("granted")));
 	assert.deepEqual(look([], [{ role: "userAdmin", db: "admin" }]).slice(2), [
 		"granted viewUser on admin",
