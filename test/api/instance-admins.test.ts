@@ -29,7 +29,7 @@ test("the last instance admin does not step down, and is not disabled", async ()
 	ok(await client.get("/users", { token: root.token }));
 });
 
-test("a second instance admin manages the instance at once, and may take the first one's place", async () => {
+test("a second instance admin manages the instance immediately, and may take the first one's place", async () => {
 	refused(await client.get("/users", { token: alice.token }), 403, "forbidden");
 	const made = ok(await setAdmin(alice, true, root.token));
 	assert.equal((made as User & { instance_admin: boolean }).instance_admin, true);

@@ -68,7 +68,7 @@ test("an account owns as many realms as it may; deleting one makes no room, for 
 	ok(await more(), 201);
 });
 
-test("the instance admin gives an account limits of its own, which hold at once, are shown, and are in the log", async () => {
+test("the instance admin gives an account limits of its own, which take effect immediately, are shown, and are in the log", async () => {
 	const ada = await person(client, "ada");
 	const { slug } = await realm(client, ada);
 	isFull(await set(ada, slug, "A", 65 * KIB));

@@ -102,7 +102,7 @@ for (const [what, body, status, code] of [
 	});
 }
 
-test("a removed binding takes the realm away at once, and another role can follow", async () => {
+test("a removed binding takes the realm away immediately, and another role can follow", async () => {
 	const { slug } = await realm(client, alice);
 	await bind(client, alice, slug, bob, "member");
 	await secret(client, bob, slug, "KEY", "a value");

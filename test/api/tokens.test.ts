@@ -86,7 +86,7 @@ for (const [what, body, code] of [
 	});
 }
 
-test("a revoked token stops working at once and cannot be revoked again", async () => {
+test("a revoked token stops working immediately and cannot be revoked again", async () => {
 	const { id, token } = await apiToken(client, alice, "read");
 	ok(await client.get("/realms", { token }));
 	assert.deepEqual(ok(await revoke(id)), { message: "token revoked" });

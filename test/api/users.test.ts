@@ -31,7 +31,7 @@ test("the instance admin lists every account, without anything of its password",
 	assert.doesNotMatch(answer.text, /password|argon2|hash/i);
 });
 
-test("a disabled account is out at once, and its login fails like a wrong password", async () => {
+test("a disabled account is out immediately, and its login fails like a wrong password", async () => {
 	const bob = await person(client, "bob");
 	const { token } = await apiToken(client, bob, "read,write");
 	ok(await users("disable", bob.id));

@@ -138,7 +138,7 @@ test("what could not be undone is revoked as soon as that is possible", async ()
 	}
 });
 
-test("without a connection nothing was made, and that is known at once", async () => {
+test("without a connection nothing was made, and that is known immediately", async () => {
 	const other = await startFakeOrchestrator();
 	const away = { api_server: other.url, bearer_token: other.token, ca_cert: other.ca };
 	await other.stop();

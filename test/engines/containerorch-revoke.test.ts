@@ -144,7 +144,7 @@ for (const status of [403, 401]) {
 	});
 }
 
-test("a blocked target is asked at once when its configuration is set", async () => {
+test("a blocked target is asked immediately when its configuration is set", async () => {
 	const { name, lease } = await make();
 	fake.fault("delete_account", { does: "answer", status: 403 });
 	said(await validate(name), 403);

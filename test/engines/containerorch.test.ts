@@ -147,7 +147,7 @@ test("kube-system is reached when it is listed, and not when it is only the usua
 });
 
 test(
-	"validate ends all rights at once and the token within the API server's bound, and may be repeated",
+	"validate ends all rights immediately and the token within the API server's bound, and may be repeated",
 	options,
 	async () => {
 		const answer = await invoke("generate", { role: "editor" });

@@ -107,7 +107,7 @@ test("a realm's own authority is no other realm's, and without it the realm has 
 	assert.equal((await validate(first.certificate, own)).valid, true);
 });
 
-test("the common configuration holds for the realms that have none of their own, at once", async () => {
+test("the common configuration applies immediately to the realms that have none of their own", async () => {
 	const slug = await newRealm();
 	const before = ok(await generate(slug));
 	ok(await configure({ organization: "Everybody" }));

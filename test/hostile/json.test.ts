@@ -97,7 +97,7 @@ for (const [what, deep] of [
 	["half a MiB of [ and as many ]", "[".repeat(MEBIBYTE / 2) + "]".repeat(MEBIBYTE / 2)],
 	["100,000 objects in one another", `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`],
 ] as const) {
-	test(`${what} are refused at once`, async () => {
+	test(`${what} are refused immediately`, async () => {
 		for (const route of world.routes) {
 			const began = performance.now();
 			const answer = await send(route, deep);

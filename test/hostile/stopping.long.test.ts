@@ -24,7 +24,7 @@ test("SIGTERM ends the server within 10 s, whatever its connections do", async (
 	for (const socket of [...silent, ...spoken]) socket.destroy();
 });
 
-test("SIGTERM ends a server at once that has only connections without a request", async () => {
+test("SIGTERM immediately ends a server that has only connections without a request", async () => {
 	const server = await startServer();
 	const sockets = [...(await openSockets(server, 50, "127.0.5.1")), ...(await openSecure(server, 50, "127.0.5.2"))];
 	const started = performance.now();

@@ -75,7 +75,7 @@ test("a refusal says what a duration looks like and never quotes what was sent",
 	});
 });
 
-test("a long text of digits is refused at once", () => {
+test("a long text of digits is refused immediately", () => {
 	const cpu = process.threadCpuUsage();
 	for (let count = 0; count < 100; count++) {
 		assert.throws(() => parseDuration(`${"1".repeat(100_000)}x`), DurationError);

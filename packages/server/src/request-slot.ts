@@ -12,7 +12,7 @@ export interface Slot {
 }
 
 /**
- * Milliseconds before a refusal to begin work is sent. After an immediate refusal, clients that retry at once would take more time with
+ * Milliseconds before a refusal to begin work is sent. After an immediate refusal, clients that retry immediately would take more time with
  * refusals than with requests. The connection waits meanwhile, and each source has only so many.
  */
 export const REFUSAL_MS = 1000;

@@ -46,7 +46,7 @@ const UNASKED: Readonly<Record<string, string>> = {
 	"secret restore": "it brings back",
 	"realm restore": "it brings back",
 	"realm edit": "the old words can be given again",
-	"invitation delete": "nobody has used it, and another is made at once",
+	"invitation delete": "nobody has used it, and another is made immediately",
 	"binding remove": "the role can be given again",
 	"lease revoke": "one credential, which a program makes again",
 	"lease resume": "what it revokes had ended before the restore",
@@ -57,7 +57,7 @@ const UNASKED: Readonly<Record<string, string>> = {
 	"factor recovery": "it asks for the password and a code",
 	"factor confirm": "the code of an app that was just added",
 	logout: "a login brings it back",
-	"session end": "a login brings it back; one that is not yours must end at once",
+	"session end": "a login brings it back; one that is not yours must end immediately",
 	"users reset": "a code that nobody uses changes nothing",
 	reset: "it asks for the new password twice",
 };

@@ -17,7 +17,7 @@ async function isBlocked(): Promise<boolean> {
 	return (await world.details()).targets.some(({ status }) => status === "blocked");
 }
 
-test("a target that denies is blocked, and a new configuration lets everything through at once", options, async () => {
+test("a target that denies is blocked, and a new configuration lets everything through immediately", options, async () => {
 	await workAs("clerk");
 	const made = [await world.made(), await world.made(), await world.made({ ttl: "1s" })];
 	await world.redis.admin("ACL", "SETUSER", "clerk", "-acl|deluser");

@@ -64,7 +64,7 @@ test("wrong codes from a source at which the account is known are counted there 
 	assert.equal(await waitOf(ELSEWHERE), 0);
 });
 
-test("a code that has to wait is refused at once, however often: its sender holds a place in the queue", async () => {
+test("a code that has to wait is refused immediately, however often: its sender holds a place in the queue", async () => {
 	const { guess, waitOf, late } = setUp();
 	for (let count = 0; count < 20; count++) await guess(ELSEWHERE);
 	for (let count = 0; count < 200; count++) assert.notEqual(await waitOf(ELSEWHERE), 0);

@@ -67,7 +67,7 @@ const WRONG_CODES = {
 	hint: "somebody who has the password of an account guesses its second factor: auth.login.failed in the audit log names the account",
 };
 
-/** Refusals of one source that are sent immediately. Further ones wait a second: clients that retry at once would otherwise take up the server. */
+/** Refusals of one source that are sent immediately. Further ones wait a second: clients that retry immediately would otherwise take up the server. */
 const PROMPT_REFUSALS_PER_MINUTE = 100;
 
 /** Names counted at the same time, 150 bytes each: more than can fail in a window. */
@@ -91,7 +91,7 @@ export interface Throttle {
 		attempt: (failed: () => void) => Promise<T>,
 	): Promise<T>;
 	/**
-	 * Refuses strangers, or a known source, after too many wrong second-factor codes. It refuses at once: it runs within an attempt, where a delay would
+	 * Refuses strangers, or a known source, after too many wrong second-factor codes. It refuses immediately: it runs within an attempt, where a delay would
 	 * hold up others.
 	 * @throws AppError rate_limited
 	 */

@@ -71,7 +71,7 @@ test("without anything new nothing is signed, however long it takes and even whe
 	assert.deepEqual(added, []);
 });
 
-test("when it is asked for, one new event is signed at once, and only once", async () => {
+test("when it is asked for, one new event is signed immediately, and only once", async () => {
 	const { added, sign, write } = await setUp();
 	write(1);
 	await sign(true);

@@ -122,7 +122,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
 	});
 }
 
-test("a realm's key is read once, also for many at once, and is there at once from then on", async () => {
+test("a realm's key is read once, also for many at once, and is there immediately from then on", async () => {
 	const { keyring, reads } = await openWithRealms();
 	const [first, second] = await Promise.all([keyring.record("a"), keyring.record("a")]);
 	assert.equal(first, second);

@@ -112,7 +112,7 @@ test("a key file of another user is refused", async (t) => {
 	await assert.rejects(readKeyFile(file, 54_321), saying(/\bchown\b/));
 });
 
-test("a folder, a pipe or a gigabyte in the file's place is refused at once, and a link to a good file is followed", async (t) => {
+test("a folder, a pipe or a gigabyte in the file's place is refused immediately, and a link to a good file is followed", async (t) => {
 	const folder = await makeFolder(t);
 	await mkdir(join(folder, "folder"));
 	await promisify(execFile)("mkfifo", [join(folder, "pipe")]);

@@ -86,7 +86,7 @@ test("a jump whose event could not be written is reported again", async (t) => {
 	assert.equal((await eventsAfter(store, start)).length, 1);
 });
 
-test("it is saved every ten seconds, and at once when it was raised by more than a second", async (t) => {
+test("it is saved every ten seconds, and immediately when it was raised by more than a second", async (t) => {
 	const { clock, store, system, setBy } = await setUp(t);
 	const saved = async () => ((await store.leases.clock())?.lease_ms ?? 0) - START;
 	assert.equal(await saved(), 0);

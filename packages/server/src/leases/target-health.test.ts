@@ -111,7 +111,7 @@ test("removals that end their engine have the target probed, and one that answer
 	health.probed(WELL, false);
 	assert.deepEqual([health.state, health.isProbeDue(), health.isSuspected], ["healthy", false, false]);
 	for (let count = 0; count < 5; count++) health.end(OVER);
-	assert.equal(health.isProbeDue(), false, "not again at once");
+	assert.equal(health.isProbeDue(), false, "not again immediately");
 	system.advance(1000);
 	assert.equal(health.isProbeDue(), true);
 	assert.deepEqual(said(), []);

@@ -81,7 +81,7 @@ for (const key of NO_KEYS) {
 	});
 }
 
-test("a key that could keep a pattern busy is refused at once", () => {
+test("a key that could keep a pattern busy is refused immediately", () => {
 	const cpu = process.threadCpuUsage();
 	for (const key of [
 		"/".repeat(500_000),

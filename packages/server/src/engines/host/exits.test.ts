@@ -140,7 +140,7 @@ for (const [name, value, code] of [
 	});
 }
 
-test("after the sixth failure within a minute calls are refused at once, until one attempt is answered", async (t) => {
+test("after the sixth failure within a minute calls are refused immediately, until one attempt is answered", async (t) => {
 	const { ask, journal, state, log } = await startHostile(t, "exits.mjs", { pause_ms: 1, probe_ms: 30_000 });
 	const pass = passTime(t);
 	for (let round = 0; round < 6; round++) await failure(ask("generate", { moment: "before", status: 1 }));

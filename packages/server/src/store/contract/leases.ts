@@ -177,7 +177,7 @@ export async function leaseContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual([await mark("gone"), await mark("gone"), await mark("gone again")], [true, false, true]);
 	});
 
-	test("what was put off at a target is due at once, but for what is in quarantine and what was not put off", async () => {
+	test("what was put off at a target is due immediately, except what is in quarantine and what was not put off", async () => {
 		const realm = await addRealm(store, owner);
 		const target = newId();
 		const made = new Map<LeaseState, Lease>();
@@ -259,7 +259,7 @@ export async function leaseContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await eventsAfter(store, start), counted);
 	});
 
-	test("intents of a server that is gone are uncertain and due at once, and no others", async (t) => {
+	test("intents of a server that is gone are uncertain and due immediately, and no others", async (t) => {
 		const { store: crashed } = await openStore(t);
 		const realm = await addRealm(crashed, await addAccount(crashed));
 		const before = new Map<LeaseState, Lease>();

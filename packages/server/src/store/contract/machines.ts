@@ -138,7 +138,7 @@ export async function machineContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await machines.addToken(aMachineToken(machine.id), anEvent()), "gone");
 	});
 
-	test("a machine's tokens are its own; a revoked one is gone at once", async () => {
+	test("a machine's tokens are its own; a revoked one is gone immediately", async () => {
 		const { machine, token } = await add();
 		const second = aMachineToken(machine.id, { trust_id: "trust" });
 		await machines.addToken(second, anEvent());

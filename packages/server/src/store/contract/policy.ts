@@ -55,7 +55,7 @@ export async function policyContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await roleOf(realm.slug, member.id), "viewer");
 	});
 
-	test("a role that is taken away is gone at once, with one event, and taking it again is none", async () => {
+	test("a removed role is gone immediately, with one event; removing it again makes none", async () => {
 		const [realm, other] = [await newRealm(), await newRealm()];
 		for (const { id } of [realm, other]) await policy.bind(aBinding(id, member.id), anEvent());
 		assert.equal(await roleOf(realm.slug, member.id), "viewer");
@@ -70,7 +70,7 @@ export async function policyContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await roleOf(realm.slug, member.id), "admin");
 	});
 
-	test("a role is replaced at once, with one event, for a user who has one in that realm", async () => {
+	test("a role is replaced immediately, with one event, for a user who has one in that realm", async () => {
 		const [realm, other] = [await newRealm(), await newRealm()];
 		const binding = aBinding(realm.id, member.id, { role: "viewer" });
 		await policy.bind(binding, anEvent());

@@ -54,7 +54,7 @@ export async function tokenContract(openStore: OpenStore): Promise<void> {
 		assert.ok(await tokens.owner(digest));
 	});
 
-	test("a revoked token is gone at once, with one event, and revoking it again is none", async () => {
+	test("a revoked token is gone immediately, with one event; revoking it again makes none", async () => {
 		const { id, digest } = await add();
 		assert.ok(await tokens.owner(digest));
 		const start = await countEvents(store);

@@ -23,7 +23,7 @@ export interface Lane {
 
 /**
  * Makes a lane.
- * @param keepsSlot true for reads that an embedded store answers at once: their requests keep their slots
+ * @param keepsSlot true for reads that an embedded store answers immediately: their requests keep their slots
  */
 export function createLane(links: readonly Link[], keepsSlot: boolean): Lane {
 	const free = [...links];
