@@ -1,7 +1,7 @@
 /** Characters that a terminal obeys or a reader cannot see. */
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** Makes a received text fit for one line: invisible characters spelled out, cut off after so many bytes of UTF-8. */
+/** Makes a received text fit for one line: invisible characters spelled out, cut off after this many bytes of UTF-8. */
 export function printable(text: string, maxBytes: number): string {
 	const spelled = text.trim().replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 	const bytes = Buffer.from(spelled);

@@ -214,7 +214,7 @@ test("a user is named by e-mail in place of the id, and by exactly one of the tw
 	refused(await grant(slug, { email: "nobody@example.com", role: "viewer" }, bob.token), 403, "forbidden");
 });
 
-test("a role is changed in one act with one event, and lists name the users where that is asked for", async () => {
+test("a role change is one event, and lists name the users where that is asked for", async () => {
 	const { slug } = await realm(client, alice);
 	const path = `/realms/${slug}/policy/bindings`;
 	const change = (who: Person, role: string, token = alice.token) =>

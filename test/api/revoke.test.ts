@@ -65,7 +65,7 @@ async function member(name: string): Promise<{ who: Person; token: string; lease
 const stateOf = async (id: string) =>
 	ok(await client.get<{ state: string }>(`/realms/${slug}/leases/${id}`, { token: root.token })).state;
 
-test("what a user holds ends in one act: sessions and tokens immediately, credentials as soon as they can be removed", async () => {
+test("what a user holds ends together: sessions and tokens immediately, credentials as soon as they can be removed", async () => {
 	const { who, token, lease } = await member("ada");
 	const second = await login(client, who);
 	assert.deepEqual(ok(await revoke({ user_id: who.id })), { sessions: 2, tokens: 1, leases: 1, identities: 0 });

@@ -9,7 +9,7 @@ import { bind, machine, PASSWORD, type Person, person, realm, secret, secretPath
 import type { Login } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
 
-/** The server begins so many days ago: its 30th day is yesterday. */
+/** The server's clock starts this many days ago: its 30th day is yesterday. */
 const FIRST = 31;
 const DAY_S = 24 * 60 * 60;
 

@@ -47,7 +47,7 @@ export interface RecipeWorld extends AsyncDisposable {
 	): Promise<{ code: number | null; stdout: string; stderr: string }>;
 	/** Runs a line as Ada; it must succeed. */
 	asAda(line: string, env?: Readonly<Record<string, string>>): Promise<string>;
-	/** Runs the command of a page that begins so as Ada, with these words after it; it must succeed. */
+	/** Runs the command of a page with this beginning as Ada, with these words after it; it must succeed. */
 	follow(page: string, beginning: string, more?: string, env?: Readonly<Record<string, string>>): Promise<void>;
 }
 

@@ -11,19 +11,27 @@ const EVERYWHERE: readonly (readonly [RegExp, string])[] = [
 	[/\b(comes?|came) to life\b/i, "is created"],
 	[/\b(look|looks|try|tries) whether\b/i, "check that"],
 	[/\binto use\b/i, "set up"],
+	[/\bfor good\b/i, "permanently"],
+	[/\bsomething else than\b/i, "something other than"],
+	[/\bone no more\b/i, "no longer one, remove that right"],
+	[/\b(is|are|was|were) told (so|of|that|what|which|why|to|apart)\b/i, "gets, sees, is reported"],
+	[/\b(as long as (it|they) likes?|what is none|of nobody.s|the other way round)\b/i, "say it literally"],
 ];
 
 /** Phrases that pages and messages do without, too: they are read without the code around them. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [
 	...EVERYWHERE,
-	[/\|\s*is told\s*\|/i, "needs, gets"],
+	[/\b(is|are) told\b/i, "needs, gets, sees"],
+	[/\bbegins? so\b/i, "begins like this"],
+	[/\bin one act\b/i, "together, as one event"],
+	[/\bfind the program that does\b/i, "name what the program does"],
 	[/(^|[.:] )(Who|Whose) (?!else\b)\w+(?!.*\?)/, "name the subject first"],
 	[/\bsave for\b/i, "except"],
 	[/\bgive (a lease up|up the lease)\b/i, "abandon a lease"],
 	[/\bmeans? (itself|themselves)\b/i, "is taken literally"],
 	[/\banew\b/i, "again"],
 	[/\bthere is no way to\b/i, "cannot be reached"],
-	[/\bhand(s|ed)? over\b/i, "provide, pass, send"],
+	[/\bhand(s|ed)? (it |them )?over\b/i, "provide, pass, send"],
 ];
 
 /** The pages; the reference includes the help of every command and the summary of every endpoint. */

@@ -85,7 +85,7 @@ function holdKey(pem: string, what: string): void {
 
 const linesOf = (pem: string) => pem.split("\n").filter((line) => line.length > 20 && !line.startsWith("-----"));
 
-/** A secret of nobody's, for a field that is wrong. */
+/** A secret that belongs to nobody, for a field that is wrong. */
 const newSecret = (what: string) => hold(canaries.plant("nowhere", what), what);
 
 /** A secret in a field that is not secret, so the person who set it sees it. */

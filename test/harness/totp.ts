@@ -11,7 +11,7 @@ const lastSteps = new Map<string, number>();
 
 const presentStep = () => Math.floor(Date.now() / PERIOD_MS);
 
-/** Makes the code of a secret so many steps from now, as an authenticator app does: RFC 6238 by node:crypto alone. */
+/** Makes the code of a secret this many steps from now, as an authenticator app does: RFC 6238 by node:crypto alone. */
 export function codeAt(secret: string, steps: number): string {
 	const bits = [...secret].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, "0")).join("");
 	const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));

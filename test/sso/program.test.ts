@@ -145,7 +145,7 @@ test("a program hears that its login was refused, and only the browser that bega
 });
 
 // Comes last: nobody can sign in from here for a minute afterwards.
-test("a source has so many refusals written down, and then hears that they are too many, whatever it tries", async () => {
+test("after a limited number of recorded refusals, a source gets 429, whatever it tries", async () => {
 	const nobody = { code: "no such code", verifier: "v".repeat(43) };
 	await world.refusals();
 	let refusals = 0;

@@ -22,7 +22,7 @@ const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 const VERSION = /^\d{1,5}\.\d{1,5}\.\d{1,5}(?:[-+][0-9A-Za-z.-]{1,64})?$/;
 const VARIABLE = /^SVC_[A-Z0-9_]{1,60}$/;
 
-/** A text of at most so many characters. Only messages written here are shown: valibot's own quote the input. */
+/** A text of at most this many characters. Only messages written here are shown: valibot's own quote the input. */
 const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest, `has more than ${longest} characters`));
 
 const Name = v.pipe(

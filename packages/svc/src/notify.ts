@@ -13,7 +13,7 @@ const SIGNS = 3;
  * Takes the address of systemd out of the environment, so that no other process learns it. Outside of a service it sends nothing.
  * systemd-notify does the sending, because Node has no datagram sockets of the file system.
  * @param env is changed
- * @param complain receives one sentence when systemd cannot be told
+ * @param complain receives one sentence when systemd cannot be notified
  */
 export function takeNotifier(env: Record<string, string | undefined>, complain: (message: string) => void): Notify {
 	const { NOTIFY_SOCKET, WATCHDOG_USEC, PATH } = env;

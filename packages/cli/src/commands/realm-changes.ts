@@ -21,7 +21,7 @@ interface TransferOptions {
 	readonly yes?: boolean;
 }
 
-/** Adds the commands that change a realm, and hand it over. */
+/** Adds the commands that change and transfer a realm. */
 export function addChangeCommands(realm: Command, io: Io): void {
 	addCommand<EditOptions>(realm, io, {
 		usage: "edit <slug>",

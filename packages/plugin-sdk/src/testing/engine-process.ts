@@ -41,7 +41,7 @@ export interface EngineProcess {
 	write(line: Uint8Array): void;
 	/** Ends its standard input. */
 	endInput(): void;
-	/** Resolves when the condition becomes true, or after so many milliseconds. */
+	/** Resolves when the condition becomes true, or after this many milliseconds. */
 	until(condition: () => boolean, timeout_ms: number): Promise<void>;
 	kill(): void;
 }

@@ -5,7 +5,7 @@ import { Finding } from "./finding.ts";
 /** Requests that one process answers here. */
 const MANY = 50;
 
-/** Makes a request of exactly so many bytes, not counting the line feed. */
+/** Makes a request of exactly this many bytes, not counting the line feed. */
 function requestOf(bytes: number): string {
 	const [start, end] = ['{"method":"describe","params":{"padding":"', '"}}'];
 	return `${start}${"x".repeat(bytes - start.length - end.length)}${end}\n`;

@@ -235,7 +235,7 @@ export const accountOperations = {
 	>({ forgets: [] }),
 	byEmail: read<(email: string) => Account | undefined>(),
 	byId: read<(id: string) => Account | undefined>(),
-	/** Lists accounts whose e-mail begins so, in the order of e-mails. */
+	/** Lists accounts whose e-mail begins with the text, in the order of e-mails. */
 	startingWith: read<(start: string, limit: number) => Account[]>(),
 	/** Tells whether there was ever an account, even if the file has none any more: then no other becomes the first. */
 	hadAny: read<() => boolean>(),

@@ -19,7 +19,7 @@ function setUp(all = 2, strangers = all) {
 			refused[name] = error;
 		});
 	};
-	/** Ends the oldest running check, so many times; answers which checks began as a result. */
+	/** Ends the oldest running check, this many times; answers which checks began as a result. */
 	const next = async (times = 1): Promise<string[]> => {
 		await turn();
 		const before = began.length;

@@ -21,7 +21,7 @@ test("a name is counted until its window ends, and then from one again", () => {
 	assert.equal(tally.add("a"), 1);
 });
 
-test("a name waits as long as it was told to, whether or not its window has ended", () => {
+test("a name waits for the whole time it was given, whether or not its window has ended", () => {
 	const { tally, pass } = setUp();
 	tally.add("a");
 	tally.block("a", 250);

@@ -188,7 +188,7 @@ export const auditOperations = {
 	count: scan<(query: EventQuery) => number>(),
 	/** Counts a realm's events on each day. */
 	perDay: scan<(realm_id: string, range: DayRange) => DayCounts[]>(),
-	/** Counts the reads of a secret's value on each day, of at most so many events of its key, from the newest. */
+	/** Counts the reads of a secret's value on each day, of at most this many events of its key, from the newest. */
 	readsPerDay: scan<(secret: ReadKey, range: DayRange, most: number) => DayReads>(),
 	/** Lists a range of events, oldest first. */
 	export: scan<(query: EventQuery, range: EventRange, limit: number) => ChainedEvent[]>(),

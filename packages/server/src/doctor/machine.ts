@@ -19,7 +19,7 @@ const MIB = 1024 * 1024;
 const LEAST_FREE_BYTES = 256 * MIB;
 /** A write-ahead log starts over at 32 MiB; the file is cut to 64 MiB. */
 const LONG_LOG_BYTES = 128 * MIB;
-/** Free share of the disk below which each account may cause only so many events. Design: §13. */
+/** Free share of the disk below which each account may cause only a limited number of events. Design: §13. */
 const LOW_SHARE = 0.15;
 const SLOWED = "less than 15 %, so each account is limited to 20 events a second";
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -26,7 +26,7 @@ const PASSWORD = "the password of the account";
 const stored = await hashPassword(PASSWORD);
 const ELSEWHERE = { request_id: "request", ip: "203.0.113.9" };
 
-/** Somebody with a second factor. `code` is the app's code so many steps from now; that of now is used. */
+/** Somebody with a second factor. `code` is the app's code this many steps from now; that of now is used. */
 async function withFactor() {
 	const account = await addAccount(store, { password: stored });
 	const session = aSession(account.id);

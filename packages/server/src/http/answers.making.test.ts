@@ -33,7 +33,7 @@ function bench() {
 		};
 		return { sent, leave };
 	};
-	/** Ends so many first pieces, and lets others begin. */
+	/** Ends this many first pieces, and lets others begin. */
 	const end = async (count: number) => {
 		for (const resolve of ends.splice(0, count)) resolve();
 		for (let turn = 0; turn < 50; turn++) await nextTurn();

@@ -38,7 +38,7 @@ async function mappingsOf(name: string) {
 	return (await openProvider(needs, row)).is.settings.role_mappings;
 }
 
-test("a mapping from before gets the id of a realm that is older than it, and one that cannot be told grants nothing", async () => {
+test("a mapping from before gets the id of a realm that is older than it, and one that cannot be determined grants nothing", async () => {
 	const older = await addRealm(store, root, { created_at: BEFORE });
 	const younger = await addRealm(store, root, { created_at: SET_AT });
 	const slugs = [older.slug, younger.slug, "no-such-realm"];

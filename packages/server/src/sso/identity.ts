@@ -147,7 +147,7 @@ function newAccount({ system }: IdentityNeeds, email: string, said: string | und
 	return { id: system.uuid(), email, name, password: null, instance_admin: false, disabled_at: null, created_at };
 }
 
-/** Cuts a text between characters to at most so many bytes. */
+/** Cuts a text between characters to at most this many bytes. */
 function shorten(text: string, bytes: number): string {
 	let short = "";
 	for (const character of text) {

@@ -21,7 +21,7 @@ export interface RoleMapping {
 	role: Role;
 }
 
-/** A stored mapping. One from before with a slug whose realm cannot be told any more grants nothing. */
+/** A stored mapping. One from before whose slug no longer identifies a realm grants nothing. */
 export type StoredMapping = RoleMapping | GivenMapping;
 
 /** Dependencies of naming realms. */

@@ -2,7 +2,7 @@ import { Secret, TOTP } from "otpauth";
 import { addFactor, confirmFactor, type FactorNeeds } from "../factors/factors.ts";
 import type { Actor } from "../policy/model.ts";
 
-/** Adds a second factor with the code of now. `code` is the app's code so many steps from now. */
+/** Adds a second factor with the code of now. `code` is the app's code this many steps from now. */
 export async function withTotp(needs: FactorNeeds, actor: Actor, current_password: string) {
 	const { id, secret } = await addFactor(needs, actor, { type: "totp", current_password });
 	const app = new TOTP({ secret: Secret.fromBase32(secret) });

@@ -27,7 +27,7 @@ interface Holder {
 	held?: Held;
 	/** The exchange under way, for all who need its result. */
 	pending?: Promise<string> | undefined;
-	/** The trouble that was told already. */
+	/** The failure that was already reported. */
 	told?: string | undefined;
 }
 

@@ -21,7 +21,7 @@ const NOW = "2030-01-01T12:00:00.000Z";
 const drafts: object[] = [];
 const REACHED = new Error("the rule was asked");
 
-/** Posts a form to a page whose session began so many minutes ago. @returns the address that it leads to, or "rule" when nothing was asked */
+/** Posts a form to a page whose session began this many minutes ago. @returns the address that it leads to, or "rule" when nothing was asked */
 async function post(
 	pages: (needs: never) => Endpoint[],
 	minutes: number,

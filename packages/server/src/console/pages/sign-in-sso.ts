@@ -102,7 +102,7 @@ function invitationPage(code: string, { status, message }: AppError, isGiven: bo
 	return {
 		title: "Your invitation",
 		status,
-		body: html`${problem}<p>You have no account here yet, and this provider makes none by itself. If somebody has invited you, type the code within 5 minutes.</p>
+		body: html`${problem}<p>You have no account here yet, and signing in through this provider does not create one. If somebody invited you, type the code within 5 minutes.</p>
 <form method="post" action="${address`/console/sign-in/sso`}"><input type="hidden" name="code" value="${code}">
 <label for="invitation">Code of the invitation</label><input id="invitation" name="invitation" type="text" autocomplete="off" spellcheck="false" required autofocus>
 <p><button>Make the account</button></p></form>

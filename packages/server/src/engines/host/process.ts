@@ -94,7 +94,7 @@ export class EngineProcess {
 		if ((await hasEnded()) !== undefined) return;
 		child.kill("SIGTERM");
 		if ((await hasEnded()) !== undefined) return;
-		this.kill("it did not exit when it was told to");
+		this.kill("it did not exit when asked to");
 		await this.ended;
 	}
 

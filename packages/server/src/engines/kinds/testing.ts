@@ -65,7 +65,7 @@ export function refusedAs(kind: TargetError["kind"], says: RegExp): (error: unkn
 	return (error) => error instanceof TargetError && error.kind === kind && says.test(error.message);
 }
 
-/** Waits at most 5 s until so many connections are open, not counting the one that asks. */
+/** Waits at most 5 s until this many connections are open, not counting the one that asks. */
 export async function clientsBecome(redis: Redis, count: number): Promise<void> {
 	const open = async () =>
 		String(await redis.admin("CLIENT", "LIST"))

@@ -23,7 +23,7 @@ export interface LdapThreads {
 	close(): Promise<void>;
 }
 
-/** Makes so many threads, none of them at first. A thread has one question at a time, and stays for the next one after its answer. */
+/** Makes up to this many threads, none of them at first. A thread has one question at a time, and stays for the next one after its answer. */
 export function createThreads(width: number): LdapThreads {
 	const pool = new ThreadPool<LdapQuestion, LdapAnswer>({
 		start: () => startThread(new URL("./ldap-thread.ts", import.meta.url), { resourceLimits: MEMORY }),

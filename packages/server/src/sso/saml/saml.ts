@@ -22,7 +22,7 @@ const MAX_WAITING = 64;
 /** Name of the limit on waiting logins. */
 const LIMIT = "saml_responses_waiting_per_source";
 /**
- * Of one source, one response is read and sixteen wait, for so many milliseconds: even the slowest of them delay the other sources by one response
+ * Of one source, one response is read and sixteen wait, for this many milliseconds: even the slowest of them delay the other sources by one response
  * only. The thread's queue bounds the number of sources.
  */
 const OF_SOURCE = { each: 1, waiting: 16, busy: () => tooManyLogins(LIMIT) };

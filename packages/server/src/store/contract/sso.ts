@@ -200,7 +200,7 @@ export async function ssoContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await sso.identitiesOf(account.id), []);
 	});
 
-	test("an account has so many identities and no more", async () => {
+	test("an account has a limited number of identities", async () => {
 		const account = await add();
 		const outcomes: string[] = [];
 		for (let count = 0; count <= MAX_IDENTITIES; count++) outcomes.push(await sso.link(aLink(account), anEvent()));

@@ -13,7 +13,7 @@ import { believed } from "./row-guard.ts";
 const metaColumns = { name: text().primaryKey(), value: text().notNull() };
 export const meta = sqliteTable("meta", metaColumns);
 
-/** The same without what another program altered, which cannot be told before the keyring is open. */
+/** The same without what another program altered, which is not known before the keyring is open. */
 export const believedMeta = sqliteTable(believed("meta"), metaColumns);
 
 export const keyring = sqliteTable("keyring", {

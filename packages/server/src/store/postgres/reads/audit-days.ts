@@ -15,7 +15,7 @@ const PER_DAY = `SELECT count(e.timestamp) AS events, count(*) FILTER (WHERE e.t
 	LEFT JOIN audit_event e ON e.realm_id = $1 AND e.timestamp >= day.start AND e.timestamp < day.behind
 	GROUP BY day.at ORDER BY day.at`;
 
-/** Events of one kind in the range, the newest first, and only so many: an index has them in this order. */
+/** Events of one kind in the range, the newest first, and only this many: an index has them in this order. */
 const newest = (which: string) => `(SELECT timestamp, type, environment FROM audit_event
 	WHERE ${which} AND realm_id = $1 AND timestamp >= $3 AND timestamp < $4 ORDER BY timestamp DESC LIMIT $5)`;
 
