@@ -67,12 +67,14 @@ test("days are whole, stand alone, and are read only where they are asked for", 
 });
 
 test("a refusal says what a duration looks like and never quotes what was sent", () => {
-	assert.throws(() => parseDuration("CANARY"), {
-		message: "a duration is numbers with the units ns, us, ms, s, m, h, such as 1h, 90m or 1h30m",
-	});
-	assert.throws(() => parseDuration("CANARY", { days: true }), {
-		message: "a duration is numbers with the units ns, us, ms, s, m, h, or days (d), such as 30d, 12h or 1h30m",
-	});
+	for (const [options, example] of [
+		[undefined, "1h30m"],
+		[{ days: true }, "30d"],
+	] as const)
+		assert.throws(
+			() => parseDuration("CANARY", options),
+			({ message }: Error) => message.includes(example) && !message.includes("CANARY"),
+		);
 });
 
 test("a long text of digits is refused immediately", () => {

@@ -85,6 +85,6 @@ test("it vouches for nothing but itself", () => {
 
 test("names that no certificate can hold are refused", () => {
 	const create = (bad: string[]) => createServerCertificate({ names: bad, now: NOW, days: 1, randomBytes });
-	assert.throws(() => create([]), { message: "names must have at least one entry" });
-	assert.throws(() => create(["a b"]), { message: /^san entry 1 must be/ });
+	assert.throws(() => create([]), { message: /^names / });
+	assert.throws(() => create(["a b"]), { message: /^san entry 1 / });
 });

@@ -13,12 +13,8 @@ test("a limit is reported from four fifths on, with what to do about it", async 
 		["ok"],
 	);
 	used = 1639;
-	assert.deepEqual(await checkLimits({ limits }), [
-		{
-			name: "limits",
-			status: "warning",
-			message: "connections: 1,639 of 2,048 are in use",
-			hint: "raise limits.connections",
-		},
-	]);
+	const [check, ...others] = await checkLimits({ limits });
+	assert.deepEqual([check?.name, check?.status, check?.hint], ["limits", "warning", "raise limits.connections"]);
+	assert.match(check?.message ?? "", /^connections: 1,639\b.*\b2,048\b/);
+	assert.deepEqual(others, []);
 });

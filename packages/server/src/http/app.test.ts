@@ -159,13 +159,7 @@ test("an unknown path is 404 with the error object, whatever the method", async 
 	for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
 		const found = await ask(method, `/${CANARY}/x?y=${CANARY}`);
 		assert.equal(found.status, 404, method);
-		assert.deepEqual(found.json, {
-			error: {
-				code: "not_found",
-				message: "this path does not exist: GET /api/v1/openapi.json lists the endpoints",
-				status: 404,
-			},
-		});
+		assert.deepEqual([codeOf(found), found.text.includes(CANARY)], ["not_found", false]);
 	}
 	assert.equal((await ask("HEAD", "/nowhere")).status, 404);
 });
