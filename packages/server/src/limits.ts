@@ -101,7 +101,7 @@ export function questionLimit(store: { questionTimes(): { seconds: number; refus
 		max: MAX_QUESTION_S,
 		used: () => Math.min(MAX_QUESTION_S, store.questionTimes().seconds),
 		refused: () => store.questionTimes().refused,
-		hint: "somebody asks for events or leases that are rare in a large log: name a realm, or a shorter time with `--since` and `--until`",
+		hint: "somebody searches a large log for rare events or leases: name a realm, or a shorter time with `--since` and `--until`",
 	};
 }
 

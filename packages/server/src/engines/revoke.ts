@@ -230,7 +230,7 @@ async function removeAt(
 }
 
 const PAYLOAD_GONE =
-	"another program took away what the engine needs to revoke it, so its name alone was sent: check the target, then run `svc lease abandon`";
+	"another program removed what the engine needs to revoke it, so only its name was sent: check the target, then run `svc lease abandon`";
 
 /** Tells whether a credential that its engine reported has lost its payload. A lease that was closed has none, and comes back as a zombie. */
 function lacksPayload(

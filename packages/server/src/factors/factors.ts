@@ -152,7 +152,7 @@ export async function removeFactor(needs: FactorNeeds, actor: Actor, id: string,
 	if (outcome === "no_codes")
 		throw new AppError(
 			"conflict",
-			"only passkeys would be left, and no recovery code for the day when none works: make new recovery codes first",
+			"only passkeys would be left, without a recovery code in case none works: make new recovery codes first",
 		);
 	await refuseProof(needs, actor, owner, outcome);
 }
@@ -188,7 +188,7 @@ async function proveFactorOwner(needs: FactorNeeds, actor: Actor, asked: Asked, 
 	if (password === null)
 		throw new AppError(
 			"conflict",
-			"the account has no password, which a second factor would guard: it signs in at a provider",
+			"the account has no password for a second factor to protect: it signs in at a provider",
 		);
 	return { user_id: actor.user_id, password, proof };
 }

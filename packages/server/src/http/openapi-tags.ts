@@ -1,6 +1,6 @@
 /** The nouns of the API, in the order in which a reader meets them. */
 const TAGS: Readonly<Record<string, string>> = {
-	accounts: "Registration, login and logout, one's password; for the instance admin: everybody's accounts.",
+	accounts: "Registration, login, logout and your password; for the instance admin: all accounts.",
 	sso: "Signing in at an identity provider or a directory, and the providers themselves.",
 	tokens: "API tokens for programs, with the restrictions that they were made with.",
 	realms: "Realms: what secrets, roles and leases belong to.",
@@ -8,14 +8,14 @@ const TAGS: Readonly<Record<string, string>> = {
 	encrypt: "Encryption of a value with the key of a realm, for values that are kept elsewhere.",
 	policy: "Roles, and who has which one in a realm.",
 	machines:
-		"Machine accounts of a realm, their tokens, and the issuers whose JWTs they trust: for programs that belong to no person.",
-	engines: "Engines: what makes credentials that end by themselves, and their configurations.",
+		"Machine accounts of a realm, their tokens, and the issuers whose JWTs they trust: for programs, independent of any person.",
+	engines: "Engines, which make credentials that expire, and their configurations.",
 	leases: "Leases: the credentials that engines have made, until they are gone.",
 	eso: "Endpoints for a cluster's secret operator.",
 	audit: "What happened: the audit log, and whether it is intact.",
 	backups: "Backups: verified copies of everything but the master key.",
 	keys: "For the instance admin: which keys there are, and how they are replaced.",
-	server: "The server itself: health, what a doctor would look at, metrics, this reference.",
+	server: "The server itself: health, the checks of the doctor, metrics, this reference.",
 };
 
 /** Paths whose first word is not the noun. */

@@ -116,7 +116,7 @@ function limitOf(pools: ReadonlyMap<string, MadePool>, refused: () => number): L
 		max: MAX_WAITING,
 		used: () => Math.max(0, ...[...pools.values()].map(({ pool }) => pool.state.waiting)),
 		refused,
-		hint: "an engine is slow to answer, or one realm asks it for much: svc_http_request_duration_seconds shows which route",
+		hint: "an engine is slow to answer, or one realm sends it many requests: svc_http_request_duration_seconds shows which route",
 	};
 }
 
