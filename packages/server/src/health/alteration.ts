@@ -32,9 +32,9 @@ const MOST = 20;
 const PATIENCE_MS = 1000;
 
 const REFUSED =
-	"another program altered the database, so every request is refused; leases are still revoked: look at it with `svc adopt --again`, or restore a backup";
+	"another program altered the database, so every request is refused; leases are still revoked: check it with `svc adopt --again`, or restore a backup";
 const SERVED =
-	"another program altered values, versions or leases in the database; those are refused, all else goes on: look at it with `svc adopt --again`, or restore a backup";
+	"another program altered values, versions or leases in the database; those are refused, everything else works: check it with `svc adopt --again`, or restore a backup";
 
 /** Makes the watch. Call `look` before the server listens, and `compareRows` behind it and periodically. Design: §13 */
 export function createAlterationWatch({ store, system, log }: AlterationNeeds): AlterationWatch {
