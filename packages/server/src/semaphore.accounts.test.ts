@@ -8,7 +8,13 @@ import { exportEvents, findKeys } from "./audit/export.ts";
 import { AppError } from "./errors.ts";
 import { listAllLeases, listRealmLeases } from "./leases/leases.ts";
 import { listDeletedRealms } from "./realms/deletion.ts";
-import { type Caller, createLongQuestions, createVerifications, keysOf } from "./semaphore.ts";
+import {
+	type Caller,
+	createAccountSemaphore,
+	createLongQuestions,
+	createVerifications,
+	keysOf,
+} from "./semaphore.ts";
 import { DECLARATIONS, type Store } from "./store/store.ts";
 import { actorOf } from "./testing/actor.ts";
 import { addAccount, addRealm, openTestRules } from "./testing/rules.ts";
@@ -188,4 +194,20 @@ test("one verification of the log is in work, accounts take turns, and beyond 16
 	assert.deepEqual(begun.slice(0, 4), ["a0", "a1", "b", "a2"]);
 	for (let at = 2; at < 17; at++) await end(`a${at}`);
 	await Promise.all(all);
+});
+
+test("a turn that rests is kept for as long again as its task took, and the answer does not wait for that", async () => {
+	const bounds = { each: 1, all: 1, waiting: 1, rests: true };
+	const { run } = createAccountSemaphore({ name: "tests_waiting_per_account", what: "tests", hint: "", ...bounds });
+	const began: number[] = [];
+	const ended: number[] = [];
+	const task = async () => {
+		began.push(performance.now());
+		for (const until = performance.now() + 30; performance.now() < until; );
+		ended.push(performance.now());
+	};
+	const first = run(task, callerOf("ada")).then(() => assert.equal(began.length, 1));
+	await Promise.all([first, run(task, callerOf("bob"))]);
+	// A timer counts whole milliseconds.
+	assert.ok((began[1] ?? 0) - (ended[0] ?? 0) >= 28);
 });

@@ -189,18 +189,41 @@ interface Costly {
 	all?: number;
 	/** Maximum waiting tasks of one account. */
 	waiting: number;
+	/** Keeps a task's turn for as long again as the task took, so that other requests get as much of the server's time. */
+	rests?: boolean;
 	hint: string;
 }
 
+/** Maximum milliseconds that a turn is kept after its task. */
+const MAX_REST_MS = 100;
+
 /** Makes the semaphore. Design: §13 */
-export function createAccountSemaphore({ name, what, each, all, waiting, hint }: Costly): AccountSemaphore {
+export function createAccountSemaphore({
+	name,
+	what,
+	each,
+	all,
+	waiting,
+	rests = false,
+	hint,
+}: Costly): AccountSemaphore {
 	const busy = () => {
 		const message = `${waiting} ${what} of this account, or its machines' part of them, are already waiting (${name}): try again in a second`;
 		return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
 	};
 	const semaphore = createSemaphore(all ?? Number.POSITIVE_INFINITY, { each, waiting, busy });
+	const waitOf = (caller: Caller) => ({ keys: keysOf(caller), left: clientGone });
 	return {
-		run: (task, caller) => semaphore.run(task, { keys: keysOf(caller), left: clientGone }),
+		async run(task, caller) {
+			if (!rests) return semaphore.run(task, waitOf(caller));
+			const release = await semaphore.acquire(waitOf(caller));
+			const began = performance.now();
+			try {
+				return await task();
+			} finally {
+				setTimeout(release, Math.min(performance.now() - began, MAX_REST_MS));
+			}
+		},
 		limit: { name, max: waiting, used: semaphore.fullest, refused: semaphore.refused, hint },
 	};
 }

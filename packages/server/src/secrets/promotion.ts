@@ -28,6 +28,7 @@ export function createPromotions(): AccountSemaphore {
 		each: 1,
 		all: 1,
 		waiting: 16,
+		rests: true,
 		hint: "one account promotes many secrets at once: let it send one request after another",
 	});
 }
