@@ -18,7 +18,7 @@ export async function addFormerRealms(data: string): Promise<void> {
 	const keys = rows.map((row) => ({ id: row.id, bytes: unwrapKey(master, row) ?? assert.fail("another master key") }));
 	const macs = createRowMacs(keys, system.randomBytes);
 	const chain = openChain(db);
-	const keeper = continueTip(db, chain, () => macs);
+	const keeper = continueTip(db, chain, macs);
 	db.exec("BEGIN IMMEDIATE");
 	keeper.begin();
 	db.exec(`INSERT INTO engine_former_realm (engine, realm_id) SELECT 'documentdb', id FROM realm;
