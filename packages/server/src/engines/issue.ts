@@ -94,7 +94,9 @@ async function issueValue(
 	role: string | undefined,
 ): Promise<Issued> {
 	const { engine } = caller;
-	const data = await engine.ask("generate", params, memberOf(caller)).catch((error) => fail(needs, caller, "generate", error));
+	const data = await engine
+		.ask("generate", params, memberOf(caller))
+		.catch((error) => fail(needs, caller, "generate", error));
 	await logEngine(needs, caller, "engine.generate", { role, ...engine.entry.kind.facts?.(data) });
 	return { data, lease_id: undefined };
 }
@@ -103,12 +105,7 @@ const PAUSED =
 	"leases are paused after a restore, so no credential can be made: the instance admin must check `svc lease list`, then run `svc lease resume`";
 
 /** Makes the request for a credential. @throws AppError invalid_ttl, validation_failed */
-function requestOf(
-	caller: Caller,
-	given: Fields,
-	role: string | undefined,
-	with_connection: boolean,
-): IssueRequest {
+function requestOf(caller: Caller, given: Fields, role: string | undefined, with_connection: boolean): IssueRequest {
 	const { engine } = caller;
 	const { ttl_ms, ttl } = ttlOf(engine, given);
 	const { params, scope } = engine.confine(given);

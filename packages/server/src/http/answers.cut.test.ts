@@ -32,7 +32,12 @@ test("an answer whose reader takes its pieces is not cut, however large and old 
 		});
 		t.after(() => outgoing.destroy());
 		const answer = new Streamed(pieces(), bytes - MIB / 2);
-		const sent = answers.send(outgoing as never, { person: account, keys: [account] }, { status: 200, headers: {} }, answer);
+		const sent = answers.send(
+			outgoing as never,
+			{ person: account, keys: [account] },
+			{ status: 200, headers: {} },
+			answer,
+		);
 		await sent;
 		const read = async () => {
 			accept?.();
@@ -47,5 +52,8 @@ test("an answer whose reader takes its pieces is not cut, however large and old 
 	await large.read();
 	now += 1;
 	const late = await send("late", 4 * MIB);
-	assert.deepEqual([large, late, ...unread].map(({ isCut }) => isCut()), [false, false, true, ...Array(6).fill(false)]);
+	assert.deepEqual(
+		[large, late, ...unread].map(({ isCut }) => isCut()),
+		[false, false, true, ...Array(6).fill(false)],
+	);
 });

@@ -116,7 +116,12 @@ export class Budget {
 			},
 			meant: () => [...kept].filter(isOwn),
 		});
-		if (person !== undefined) yield within("person", (share) => share.person === person, () => limits.person);
+		if (person !== undefined)
+			yield within(
+				"person",
+				(share) => share.person === person,
+				() => limits.person,
+			);
 		yield within("account", isOf(0), () => limits.account);
 		const part = () => this.#partBeside(sum(kept) - held(isOf(0)));
 		yield {

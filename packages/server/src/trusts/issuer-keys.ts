@@ -89,10 +89,48 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 	const remembered = new FairMemory<Remembered>(MAX_ISSUERS);
 	// Apart, so that trusts which nobody could make push out no keys that are in use.
 	const attempts = new FairMemory<Remembered>(MAX_ISSUERS);
+	const { refresh, noteAsked, limit } = createAsking(needs, now);
+	const isKept = ({ fetched_at }: Remembered) => now() - fetched_at < KEPT_MS;
+
+	return {
+		async keysOf(source, fits) {
+			const entry = entryIn(remembered, source, source.keys_host);
+			const is_fresh = now() - entry.fetched_at < FRESH_MS;
+			const isEnough = is_fresh && fits(entry.keys);
+			const refusal = isEnough ? undefined : await refusalOf(refresh(entry, source, source.keys_host));
+			if (isKept(entry)) return entry.keys;
+			throw refusal ?? entry.error ?? new IssuerUnavailable(`${KEYS} is not there yet`);
+		},
+		kept(source) {
+			const entry = remembered.peek(nameOf(source, source.keys_host));
+			return entry !== undefined && isKept(entry) ? entry.keys : undefined;
+		},
+		async findHost(source) {
+			const entry = entryIn(attempts, source, "");
+			const isOwn = await refresh(entry, source);
+			if (!isOwn) throw new IssuerUnavailable("the issuer was asked a moment ago, with another authority");
+			if (entry.error !== undefined) throw entry.error;
+			// The trust that was just made uses it next.
+			const { keys, keys_host, fetched_at, asked_at } = entry;
+			const own = entryIn(remembered, source, keys_host);
+			if (fetched_at <= own.fetched_at) return keys_host;
+			Object.assign(own, { keys, keys_host, fetched_at, asked_at, error: undefined });
+			noteAsked(own, source, keys_host);
+			return keys_host;
+		},
+		stale: () => [...remembered.values()].filter((entry) => entry.error !== undefined && isKept(entry)).length,
+		limit,
+	};
+}
+
+/**
+ * Makes what asks issuers, each rarely and in turns of the accounts.
+ * @param now monotonic milliseconds
+ */
+function createAsking(needs: FetchNeeds, now: () => number) {
 	/** Of those that share a pause, the one that asked last. */
 	const askers = new FairMemory<Remembered>(2 * MAX_ISSUERS);
 	const turns = createTurns();
-	const isKept = ({ fetched_at }: Remembered) => now() - fetched_at < KEPT_MS;
 	const isRecent = ({ asking, asked_at }: Remembered) => asking !== undefined || now() - asked_at < PAUSE_MS;
 	const wasAsked = (entry: Remembered, pause: string) =>
 		[entry, askers.peek(pause)].some((one) => one !== undefined && isRecent(one));
@@ -151,32 +189,10 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 	}
 
 	return {
-		async keysOf(source, fits) {
-			const entry = entryIn(remembered, source, source.keys_host);
-			const is_fresh = now() - entry.fetched_at < FRESH_MS;
-			const isEnough = is_fresh && fits(entry.keys);
-			const refusal = isEnough ? undefined : await refusalOf(refresh(entry, source, source.keys_host));
-			if (isKept(entry)) return entry.keys;
-			throw refusal ?? entry.error ?? new IssuerUnavailable(`${KEYS} is not there yet`);
-		},
-		kept(source) {
-			const entry = remembered.peek(nameOf(source, source.keys_host));
-			return entry !== undefined && isKept(entry) ? entry.keys : undefined;
-		},
-		async findHost(source) {
-			const entry = entryIn(attempts, source, "");
-			const isOwn = await refresh(entry, source);
-			if (!isOwn) throw new IssuerUnavailable("the issuer was asked a moment ago, with another authority");
-			if (entry.error !== undefined) throw entry.error;
-			// The trust that was just made uses it next.
-			const { keys, keys_host, fetched_at, asked_at } = entry;
-			const own = entryIn(remembered, source, keys_host);
-			if (fetched_at <= own.fetched_at) return keys_host;
-			Object.assign(own, { keys, keys_host, fetched_at, asked_at, error: undefined });
-			askers.set(source.payer, pauseOf(source, keys_host), own);
-			return keys_host;
-		},
-		stale: () => [...remembered.values()].filter((entry) => entry.error !== undefined && isKept(entry)).length,
+		refresh,
+		/** Notes that an issuer was asked for an entry's keys a moment ago. */
+		noteAsked: (entry: Remembered, source: Asked, keys_host: string) =>
+			askers.set(source.payer, pauseOf(source, keys_host), entry),
 		limit: limitOf(turns),
 	};
 }

@@ -172,12 +172,16 @@ test("an account that crashes an engine in many realms is refused it in all, wit
 	const ask = (realm: number, payer: string, params = {}, by = started) =>
 		host.call(type, by, "generate", params, `realm ${realm}`, payer);
 	const crash = { moment: "before", status: 1 };
-	for (let realm = 0; realm < MAX_FAILURES_OF_PAYER; realm++) await failure(ask(realm, "ada", crash, realm % 2 ? other : started));
+	for (let realm = 0; realm < MAX_FAILURES_OF_PAYER; realm++)
+		await failure(ask(realm, "ada", crash, realm % 2 ? other : started));
 	for (const by of [started, other])
 		assert.match((await failure(ask(99, "ada", crash, by))).reason, /\bsuspended\b.*\(engine_failures_per_account\)/);
 	assert.equal(journal().length, MAX_FAILURES_OF_PAYER);
 	const opened = log.entries().filter(({ event }) => event === "engine.breaker.open");
-	assert.deepEqual(opened.map(({ user_id }) => user_id), ["ada"]);
+	assert.deepEqual(
+		opened.map(({ user_id }) => user_id),
+		["ada"],
+	);
 	for (const realm of [0, 99]) assert.ok("data" in (await ask(realm, "bob")));
 	pass(60_000);
 	assert.ok("data" in (await ask(99, "ada")));

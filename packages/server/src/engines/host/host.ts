@@ -53,9 +53,8 @@ export function createEngineHost(options: HostOptions): EngineHost {
 	);
 	let isClosed = false;
 
-	function unavailable({ type, unavailable: reason }: CatalogEntry): string | undefined {
-		return reason ?? refusals.get(type) ?? versionFaults.get(type);
-	}
+	const unavailable = ({ type, unavailable: reason }: CatalogEntry): string | undefined =>
+		reason ?? refusals.get(type) ?? versionFaults.get(type);
 
 	function pool(type: string, settings: EngineSettings): Pool {
 		const entry = catalog.byType.get(type);
