@@ -18,6 +18,8 @@ interface LogFields {
 	file?: string;
 	/** Id of a realm. */
 	realm_id?: string;
+	/** Id of an account. */
+	user_id?: string;
 	/** Type of an engine. */
 	engine?: string;
 	/** Name of an identity provider. */

@@ -16,9 +16,11 @@ function posted(body: Buffer): IncomingMessage {
 	return Object.assign(Readable.from([body]), { headers, complete: true }) as unknown as IncomingMessage;
 }
 
+const holdNothing = () => ({ moved: () => undefined, release: () => undefined });
+
 async function read(body: Buffer): Promise<Record<string, string> | undefined> {
 	try {
-		return await readForm(posted(body), () => () => undefined, FORM_BYTES);
+		return await readForm(posted(body), holdNothing, FORM_BYTES);
 	} catch (error) {
 		if (error instanceof AppError) return undefined;
 		throw error;

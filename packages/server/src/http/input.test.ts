@@ -10,7 +10,8 @@ import { longestTurn } from "../testing/longest-turn.ts";
 import { MAX_BODY_BYTES } from "./bodies.ts";
 import { check, parseQuery, readForm, readJson as readJsonOf } from "./input.ts";
 
-const readJson = (request: IncomingMessage) => readJsonOf(request, () => () => undefined, ["source"]);
+const holdNothing = () => ({ moved: () => undefined, release: () => undefined });
+const readJson = (request: IncomingMessage) => readJsonOf(request, holdNothing, ["source"]);
 
 /** A request whose body comes in these pieces. */
 function incoming(chunks: Iterable<string | Buffer>, headers: Record<string, string> = {}): IncomingMessage {
@@ -213,11 +214,7 @@ test("what the schema does not name is dropped, and only the first problem is re
 });
 
 const formOf = (body: string) =>
-	readForm(
-		incoming([body], { "content-type": "application/x-www-form-urlencoded" }),
-		() => () => undefined,
-		MAX_BODY_BYTES,
-	);
+	readForm(incoming([body], { "content-type": "application/x-www-form-urlencoded" }), holdNothing, MAX_BODY_BYTES);
 
 test("a form of plus signs takes no more time than one of letters", async () => {
 	const cost = async (repeated: string) => {

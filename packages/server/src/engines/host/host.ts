@@ -45,8 +45,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 	const { catalog, log, core_version, system = realSystem } = options;
 	const timing = { ...TIMING, ...options.timing };
 	const [pools, leaving] = [new Map<string, MadePool>(), new Set<Pool>()];
-	const full = countFull();
-	const payer_failures = createPayerFailures(timing.window_ms);
+	const [full, payer_failures] = [countFull(), createPayerFailures(timing.window_ms)];
 	const refusals = new Map<string, string>();
 	const versionFaults = new Map(
 		catalog.list().map(({ type, descriptor }) => [type, faultOfVersion(descriptor.min_core_version, core_version)]),
