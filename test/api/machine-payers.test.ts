@@ -50,7 +50,8 @@ async function leaveUnread(slug: string, token: string): Promise<{ bytes: number
 /** Reads how much of two limits is used: by all, and by the account that uses most. */
 async function unread(): Promise<{ all: number; most: number }> {
 	const { text } = await client.send("GET", "/metrics");
-	const used = (name: string) => Number(new RegExp(`^svc_limit_used\\{limit="${name}"\\} (\\d+)$`, "m").exec(text)?.[1]);
+	const used = (name: string) =>
+		Number(new RegExp(`^svc_limit_used\\{limit="${name}"\\} (\\d+)$`, "m").exec(text)?.[1]);
 	return { all: used("answer_bytes"), most: used("answer_bytes_per_account") };
 }
 

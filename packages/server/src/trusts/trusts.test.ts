@@ -26,7 +26,12 @@ test("asking a new trust's issuer for its keys counts toward the account that ma
 		stale: () => 0,
 		limit: { name: "issuers", max: 1, used: () => 0, hint: "" },
 	};
-	const given = { type: null, issuer: "https://id.example.com", trust_domain: null, audience: "https://svc.example.com" };
+	const given = {
+		type: null,
+		issuer: "https://id.example.com",
+		trust_domain: null,
+		audience: "https://svc.example.com",
+	};
 	const trusted = { claims: { sub: "deploy" }, max_ttl: "1h", single_use: null, jwks: null, ca_cert: null };
 	const named = { slug: realm.slug, name: machine.name, trust: "ci" };
 	const made = setTrust({ ...rules, issuer_keys }, actorOf(maker), named, { ...given, ...trusted });

@@ -30,7 +30,12 @@ export async function machineContract(openStore: OpenStore): Promise<void> {
 	test("a machine reads as it was made, by its name and its id, and the event has its id", async () => {
 		const realm = await addRealm(store, ada);
 		const start = await countEvents(store);
-		const machine = aMachine(realm.id, { created_by: ada.id, environment: "prod", engines: '["keyvalue:readonly"]', description: "CI" });
+		const machine = aMachine(realm.id, {
+			created_by: ada.id,
+			environment: "prod",
+			engines: '["keyvalue:readonly"]',
+			description: "CI",
+		});
 		assert.equal(await machines.set(machine, anEvent()), "done");
 		assert.deepEqual(await machines.byName(realm.id, machine.name), machine);
 		assert.deepEqual(await machines.byId(machine.id), { ...machine, realm: realm.slug, payer: ada.id });
