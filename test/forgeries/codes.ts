@@ -68,7 +68,10 @@ export async function endCodes(client: Api, people: CodePeople, codes: Codes): P
 }
 
 /** Requests with codes that ended, each with what it asks for. */
-export function requestsWithEndedCodes({ ex, factored }: CodePeople, codes: Codes): [what: string, path: string, body: object][] {
+export function requestsWithEndedCodes(
+	{ ex, factored }: CodePeople,
+	codes: Codes,
+): [what: string, path: string, body: object][] {
 	const { email, password } = factored;
 	const new_password = "a password by a code that ended";
 	const { invited } = codes;

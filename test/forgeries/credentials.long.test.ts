@@ -89,6 +89,8 @@ for (const table of TABLES)
 		expectEnd(ofTable(table)),
 	);
 
-test("after a forgery with an aim, of counts, or of an earlier time the credential is revoked, or somebody is told", options, () =>
-	expectEnd([...WITH_AN_AIM, ...ofOtherTable(world, "lease_count"), ...OVER_NEWER_CONTENT, ...OF_CONTENT]),
+test(
+	"after a forgery with an aim, of counts, or of an earlier time the credential is revoked, or somebody is told",
+	options,
+	() => expectEnd([...WITH_AN_AIM, ...ofOtherTable(world, "lease_count"), ...OVER_NEWER_CONTENT, ...OF_CONTENT]),
 );

@@ -58,27 +58,31 @@ function keptCheckpoint(): string {
 	return `?seq=${seq}&hash=${hash}`;
 }
 
-test("a rollback of the whole database shows against a checkpoint kept elsewhere, and nowhere else", options, async () => {
-	const { token } = world.people.root;
-	const verify = async (api: Api, query = "") => ok(await api.get<Verified>(`/audit/verify${query}`, { token }));
-	const anchored = async (api: Api) => {
-		const { status, anchored } = await verify(api, keptCheckpoint());
-		return { status, anchored };
-	};
-	const whole: Forgery = {
-		name: "file: the whole database as it once was",
-		replace: (data, before) => copyFileSync(join(before, "svc.db"), join(data, "svc.db")),
-	};
-	await askOver([whole], async (api) => {
-		const [revoked] = world.ended;
-		ok(await api.get("/realms", { token: revoked }));
-		assert.equal((await verify(api)).status, "intact");
-		assert.equal(ok(await api.get<{ status: string }>("/health")).status, "healthy");
-		assert.deepEqual(await failures(api, token), []);
-		assert.deepEqual(await anchored(api), { status: "truncated", anchored: true });
-	});
-	await askOver([], async (api) => assert.deepEqual(await anchored(api), { status: "intact", anchored: true }));
-});
+test(
+	"a rollback of the whole database shows against a checkpoint kept elsewhere, and nowhere else",
+	options,
+	async () => {
+		const { token } = world.people.root;
+		const verify = async (api: Api, query = "") => ok(await api.get<Verified>(`/audit/verify${query}`, { token }));
+		const anchored = async (api: Api) => {
+			const { status, anchored } = await verify(api, keptCheckpoint());
+			return { status, anchored };
+		};
+		const whole: Forgery = {
+			name: "file: the whole database as it once was",
+			replace: (data, before) => copyFileSync(join(before, "svc.db"), join(data, "svc.db")),
+		};
+		await askOver([whole], async (api) => {
+			const [revoked] = world.ended;
+			ok(await api.get("/realms", { token: revoked }));
+			assert.equal((await verify(api)).status, "intact");
+			assert.equal(ok(await api.get<{ status: string }>("/health")).status, "healthy");
+			assert.deepEqual(await failures(api, token), []);
+			assert.deepEqual(await anchored(api), { status: "truncated", anchored: true });
+		});
+		await askOver([], async (api) => assert.deepEqual(await anchored(api), { status: "intact", anchored: true }));
+	},
+);
 
 const FORGERIES: Readonly<Record<string, readonly Forgery[]>> = {
 	"rows with an aim": WITH_AN_AIM,

@@ -24,7 +24,9 @@ const putBack = (name: string, tables: readonly string[], andThen?: (database: D
 /** Puts an empty tree in the place of each index that finds the rows of a table by their ids. */
 function emptyIndexesById(database: DatabaseSync, table: RowTable): void {
 	const indexes = database
-		.prepare("SELECT l.name FROM pragma_index_list(?, 'main') l JOIN pragma_index_info(l.name, 'main') i WHERE i.seqno = 0 AND i.name = 'id'")
+		.prepare(
+			"SELECT l.name FROM pragma_index_list(?, 'main') l JOIN pragma_index_info(l.name, 'main') i WHERE i.seqno = 0 AND i.name = 'id'",
+		)
 		.all(table);
 	for (const { name } of indexes)
 		database.exec(`CREATE INDEX main.emptied ON ${table} (id) WHERE 0; PRAGMA writable_schema = ON;

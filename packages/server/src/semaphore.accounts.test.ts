@@ -34,16 +34,18 @@ test("each question that may read many rows is asked in a turn of its account", 
 	const store = Object.fromEntries(
 		Object.entries(rules.store).map(([noun, verbs]) => [
 			noun,
-			typeof verbs === "function" ? verbs : Object.fromEntries(
-				Object.entries(Object(verbs) as Record<string, (...args: unknown[]) => unknown>).map(([verb, run]) => [
-					verb,
-					(...args: unknown[]) => {
-						const name = `${noun}.${verb}`;
-						if (DECLARATIONS.get(name)?.kind === "scan") asked.add(`${name} for ${payers.getStore()}`);
-						return run(...args);
-					},
-				]),
-			),
+			typeof verbs === "function"
+				? verbs
+				: Object.fromEntries(
+						Object.entries(Object(verbs) as Record<string, (...args: unknown[]) => unknown>).map(([verb, run]) => [
+							verb,
+							(...args: unknown[]) => {
+								const name = `${noun}.${verb}`;
+								if (DECLARATIONS.get(name)?.kind === "scan") asked.add(`${name} for ${payers.getStore()}`);
+								return run(...args);
+							},
+						]),
+					),
 		]),
 	) as unknown as Store;
 	const long_questions = {

@@ -116,32 +116,24 @@ test("a checkpoint from outside that is true anchors the log, and one that is no
 	assert.deepEqual(await verify(other), { status: "altered", seq: 3, checkpoints: 1, is_anchored: true });
 });
 
-/** Changes of rows that no event names, and what verifying says. */
-const ALTERED_ROWS: Record<string, [statement: string, altered: string[]]> = {
-	"a version": [
-		"UPDATE secret_version SET expires_at = '2040'",
-		["the sum of content rows", "rows of secret_version"],
-	],
-	"a lease": ["UPDATE lease SET due_at = 33000000000000", ["the sum of content rows", "rows of lease"]],
-	"a deleted lease": ["DELETE FROM lease", ["the sum of content rows"]],
-	"a record of the server itself": [
-		"INSERT INTO meta (name, value) VALUES ('leases_paused', '2030')",
-		["rows of meta"],
-	],
-};
-
-for (const [what, [statement, altered]] of Object.entries(ALTERED_ROWS)) {
-	test(`a change of rows that no event names is named beside the intact log: ${what}`, async (t) => {
-		const rules = await setUp(t);
-		const { store } = rules;
-		const { id: realm_id } = await addRealm(store, await addAccount(store));
-		await store.secrets.set(aVersion(realm_id, "KEY"), anEvent({ realm_id }));
-		await store.leases.begin(aLease(realm_id), null, anEvent({ realm_id }));
-		rules.tamper(statement);
-		const found = await verifyLog(rules, ADMIN, undefined);
-		assert.deepEqual([found.status, found.altered], ["rows_altered", altered]);
-	});
-}
+test("a change of rows that no event names is named beside the intact log", async (t) => {
+	const rules = await setUp(t);
+	const { store, tamper, verify } = rules;
+	const altered = async () => (await verifyLog(rules, ADMIN, undefined)).altered;
+	tamper("INSERT INTO meta (name, value) VALUES ('leases_paused', '2030')");
+	assert.equal((await verify()).status, "rows_altered");
+	assert.deepEqual(await altered(), ["rows of meta"]);
+	tamper("DELETE FROM meta WHERE mac IS NULL");
+	assert.equal((await verify()).status, "intact");
+	const { id: realm_id } = await addRealm(store, await addAccount(store));
+	await store.secrets.set(aVersion(realm_id, "KEY"), anEvent({ realm_id }));
+	await store.leases.begin(aLease(realm_id), null, anEvent({ realm_id }));
+	assert.deepEqual(await altered(), []);
+	tamper("UPDATE secret_version SET expires_at = '2040'");
+	assert.deepEqual(await altered(), ["the sum of content rows", "rows of secret_version"]);
+	tamper("UPDATE lease SET due_at = 33000000000000");
+	assert.deepEqual(await altered(), ["the sum of content rows", "rows of secret_version", "rows of lease"]);
+});
 
 const ALTERED_NAMES: Record<string, string> = {
 	"a key renamed": "UPDATE audit_key SET key = 'OTHER' WHERE key = 'DB_URL'",

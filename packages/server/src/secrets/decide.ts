@@ -57,8 +57,7 @@ export function decideRoom(room: Room, coming: Coming, kept: readonly Kept[]): G
 	for (const [index, old] of kept.entries()) {
 		const isOld = old.version <= coming.version - MAX_VERSIONS;
 		const next = kept[index + 1];
-		const isSuperseded =
-			old.version < coming.version - 1 && (next === undefined || madeAtMs(next.id) <= minute_ago_ms);
+		const isSuperseded = old.version < coming.version - 1 && (next === undefined || madeAtMs(next.id) <= minute_ago_ms);
 		if (!isOld && (giving.bytes >= excess || !isSuperseded)) break;
 		giving.up_to = old.version;
 		giving.bytes += old.bytes;

@@ -5,7 +5,10 @@ interface Connection {
 }
 
 /** Changes a database as an attacker who knows the schema would: drops the triggers that protect the log, and restores them afterwards. */
-export function tamperWith<Database extends Connection>(database: Database, change: (database: Database) => void): void {
+export function tamperWith<Database extends Connection>(
+	database: Database,
+	change: (database: Database) => void,
+): void {
 	const kept = database.prepare(
 		"SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit_event'",
 	);

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { countEvents, isChainIntact } from "../../testing/events.ts";
-import { aDeletion, aFactor, aLease, anAccount, anEvent, aSession, aVersion, recoveryCodes } from "../../testing/rows.ts";
+import {
+	aDeletion,
+	aFactor,
+	aLease,
+	anAccount,
+	anEvent,
+	aSession,
+	aVersion,
+	recoveryCodes,
+} from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { aside, openPostgresTestStore } from "./testing.ts";
 
@@ -105,19 +114,6 @@ test(
 		assert.deepEqual(await again.health.alterations(), newer);
 	},
 );
-
-test("a count of a realm that another program wrote is noticed", options, async (t) => {
-	const { store, realm, aside } = await setUp(t);
-	for (const key of ["KEY", "KEY", "OTHER"]) await store.secrets.set(aVersion(realm.id, key), anEvent());
-	const name = { realm_id: realm.id, environment: "dev", key: "KEY" } as const;
-	assert.equal(await store.secrets.remove({ ...aDeletion(), ...name }, anEvent()), true);
-	for (const count of ["bytes", "keys"]) {
-		assert.deepEqual(await store.misfits(), { access: [], content: [] });
-		await aside(`UPDATE svc.realm SET ${count} = ${count} + 1`);
-		assert.deepEqual((await store.misfits()).content, ["the counts of realms"]);
-		await aside(`UPDATE svc.realm SET ${count} = ${count} - 1`);
-	}
-});
 
 test("an event that another program lets nobody find is altered", options, async (t) => {
 	const { store, aside } = await setUp(t);

@@ -91,7 +91,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"invitations.byDigest": [() => invitations.byDigest(Buffer.alloc(32), MADE_AT), /invitation_by_digest \(digest=\?\)/],
 	"invitations.forEmail": [
 		() => invitations.forEmail("a@example.com", MADE_AT),
-		/_in_order \(created_by=\?\).*account_instance_admin.*invitation_by_email \(email=\?\)/,
+		/invitation_(in_order|by_maker) \(created_by=\?\).*account_instance_admin.*invitation_by_email \(email=\?\)/,
 	],
 	"invitations.list": [() => invitations.list("a", MADE_AT, "", 10), /invitation_in_order \(created_by=\? AND id>\?\)/],
 	"invitations.list of all": [() => invitations.list("", MADE_AT, "", 10), /invitation .*\(id>\?\)/],

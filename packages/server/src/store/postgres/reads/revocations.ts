@@ -24,7 +24,10 @@ export function revocationReads(db: Snapshot): Late<Implementations<"scan">["rev
 			const theirs = `(${MADE} OR machine_id IN (SELECT id FROM machine WHERE ${MADE}))`;
 			const trusts = await db.believed("trust", `${theirs} AND ${live} ${NEWEST}`, by);
 			const open = "created_by = $1 AND expires_at > $2";
-			const invitations = await db.believed("invitation", `${open} ORDER BY id DESC LIMIT ${MAX_MADE_SHOWN}`, [whose, now]);
+			const invitations = await db.believed("invitation", `${open} ORDER BY id DESC LIMIT ${MAX_MADE_SHOWN}`, [
+				whose,
+				now,
+			]);
 			const placeOf = await places(db, [...tokens, ...trusts]);
 			const slugs = await slugsOf(db, machines);
 			return {
