@@ -192,10 +192,7 @@ test("each return from the provider is good once, in the browser that began", as
 	assert.equal((await ask(world.server, "GET", path, { cookie: begun.cookie })).status, 401, "replayed");
 	assert.equal((await desk.arrive(seat, way)).status, 303);
 	assert.equal((await desk.arrive(seat, way)).status, 401, "again");
-	const { pathname, search } = await seat.browser.follow(
-		(await desk.begin(seat, "corp")).location,
-		callbackOf("corp"),
-	);
+	const { pathname, search } = await seat.browser.follow((await desk.begin(seat, "corp")).location, callbackOf("corp"));
 	const elsewhere = await ask(world.server, "GET", pathname + search, { cookie: begun.cookie });
 	assert.deepEqual([elsewhere.status, elsewhere.headers.location], [401, undefined], "without the flow's cookie");
 });
@@ -228,14 +225,21 @@ test("a forged form begins nothing, and a target leads nowhere else", async () =
 	];
 	for (const [what, headers, fields] of forged) {
 		const answer = await desk.confirm(seat, fields, headers);
-		assert.deepEqual([answer.status, answer.headers.refresh, answer.headers["set-cookie"]], [403, undefined, undefined], what);
+		assert.deepEqual(
+			[answer.status, answer.headers.refresh, answer.headers["set-cookie"]],
+			[403, undefined, undefined],
+			what,
+		);
 	}
 	for (const provider of ["liar", "none"]) {
 		const answer = await desk.confirm(seat, { ...form, provider });
 		assert.deepEqual([answer.status, answer.headers.refresh], [404, undefined], "not her provider");
 	}
 	for (const target of ["https://evil.test/", "//evil.test", "/console/../api", "javascript:alert(1)"]) {
-		const shown = await desk.arrive(seat, `/console/confirm/provider?error=forbidden&target=${encodeURIComponent(target)}`);
+		const shown = await desk.arrive(
+			seat,
+			`/console/confirm/provider?error=forbidden&target=${encodeURIComponent(target)}`,
+		);
 		assert.match(shown.text, /name="target" value="\/console">/, target);
 		const { way } = await comeBack("corp", await desk.begin(seat, "corp", target), seat.browser);
 		const arrived = await desk.arrive(seat, way);

@@ -37,7 +37,10 @@ function answer({ location, cookie }: Begun, changes: Partial<Said> = {}) {
 test("the provider is told to ask again, and an old sign-in or another person confirms nothing", async () => {
 	const begun = await desk.begin(alice, "saml");
 	const request = new URL(begun.location).searchParams.get("SAMLRequest") ?? "";
-	assert.match(inflateRawSync(Buffer.from(request, "base64")).toString(), /<samlp:AuthnRequest [^>]* ForceAuthn="true"/);
+	assert.match(
+		inflateRawSync(Buffer.from(request, "base64")).toString(),
+		/<samlp:AuthnRequest [^>]* ForceAuthn="true"/,
+	);
 	await world.refusals();
 	const old = await answer(begun, { signed_in_s: -60 });
 	assert.deepEqual([old.status, old.headers.location], [302, FORBIDDEN]);

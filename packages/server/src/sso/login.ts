@@ -244,7 +244,11 @@ export async function linkByCode(
 async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: Proof) {
 	await needs.throttle.checkRefusals(visitor.ip);
 	const digest = hash("sha256", verifier, "base64url");
-	const pending = await takeLogin(needs, code, (waiting) => "challenge" in waiting && isSame(waiting.challenge, digest));
+	const pending = await takeLogin(
+		needs,
+		code,
+		(waiting) => "challenge" in waiting && isSame(waiting.challenge, digest),
+	);
 	if (pending !== undefined) return pending;
 	await noteRefusal(needs, visitor, { method: "sso", reason: "code" });
 	throw refused();

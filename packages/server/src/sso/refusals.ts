@@ -82,7 +82,10 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 		return new AppError("forbidden", message);
 	}
 	if (reason === "another_person") {
-		return new AppError("forbidden", "this is not the account of the session: sign in again as the person who is signed in");
+		return new AppError(
+			"forbidden",
+			"this is not the account of the session: sign in again as the person who is signed in",
+		);
 	}
 	if (reason === "invitation") return notInvited();
 	if (is.type === "ldap") return new AppError("invalid_credentials", "invalid username or password", { cause });
