@@ -1,6 +1,14 @@
 /* The verdicts of Wycheproof on the primitives that this server uses; see vectors/wycheproof/README.md. */
 import assert from "node:assert/strict";
-import { constants, createDecipheriv, createHmac, createPublicKey, hkdfSync, timingSafeEqual, verify } from "node:crypto";
+import {
+	constants,
+	createDecipheriv,
+	createHmac,
+	createPublicKey,
+	hkdfSync,
+	timingSafeEqual,
+	verify,
+} from "node:crypto";
 import { test } from "node:test";
 import { JOSEError } from "jose/errors";
 import { compactVerify } from "jose/jws/compact/verify";
