@@ -5,10 +5,7 @@ import { findCostly } from "./cost.ts";
 import type { Target } from "./target.ts";
 import { loadTarget, TARGETS } from "./targets.ts";
 
-const inputsOf = (name: string, { seeds }: Target) => [
-	...seeds.map((seed) => Buffer.from(seed)),
-	...readCorpus(name),
-];
+const inputsOf = (name: string, { seeds }: Target) => [...seeds.map((seed) => Buffer.from(seed)), ...readCorpus(name)];
 
 // `npm run fuzz` found these inputs, and can find more: see CONTRIBUTING.md.
 for (const { name } of TARGETS) {
