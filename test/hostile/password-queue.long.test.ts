@@ -37,7 +37,12 @@ interface Attempt {
 }
 
 /** Posts a body, or gets without one, from an address and a connection of its own. */
-async function ask(localAddress: string, path: string, body?: object, token?: string): Promise<[IncomingMessage, string]> {
+async function ask(
+	localAddress: string,
+	path: string,
+	body?: object,
+	token?: string,
+): Promise<[IncomingMessage, string]> {
 	const { hostname, port } = new URL(server.url);
 	const agent = new Agent({ localAddress, ca: server.ca });
 	const headers = {
@@ -166,7 +171,7 @@ const WAITS: [what: string, ask: (source: string, at: number) => Promise<unknown
 test("requests that wait for a password check or a provider hold none of the slots", async (t) => {
 	t.after(await setSilentProviders());
 	for (const [row, [what, wait]] of WAITS.entries()) {
-		const waiting = Array.from({ length: 60 }, (_, at) => wait(`127.1.${row}.${Math.floor(at / WAITING) + 1}`, at));
+		const waiting = Array.from({ length: 44 }, (_, at) => wait(`127.1.${row}.${Math.floor(at / WAITING) + 1}`, at));
 		await eventually(`more ${what} than there are slots, without one`, async () => {
 			const { text: metrics } = await client.send("GET", "/metrics");
 			const value = (series: string) => Number(metrics.split(`\n${series} `)[1]?.split("\n", 1)[0]);
