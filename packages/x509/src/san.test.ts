@@ -38,10 +38,13 @@ test("an entry that parses as an IP address is an address, any other a DNS name"
 test("what is neither an address nor a host name is refused without repeating it", () => {
 	const said = new Set<string>();
 	for (const name of ["", "a b", "a\0", "a\r\nb", 'a"b', "a,DNS:b", "münchen.de", "fe80::1%eth0", "a".repeat(254)]) {
-		assert.throws(() => encodeAlternativeNames(["ok", name]), ({ message }: Error) => {
-			said.add(message);
-			return true;
-		});
+		assert.throws(
+			() => encodeAlternativeNames(["ok", name]),
+			({ message }: Error) => {
+				said.add(message);
+				return true;
+			},
+		);
 	}
 	assert.match([...said].join("\n"), /^san entry 2 .*$/, "the same for each");
 	assert.throws(() => encodeAlternativeNames(Array.from({ length: 101 }, () => "a")), {

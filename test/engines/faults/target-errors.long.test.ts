@@ -17,21 +17,25 @@ async function isBlocked(): Promise<boolean> {
 	return (await world.details()).targets.some(({ status }) => status === "blocked");
 }
 
-test("a target that denies is blocked, and a new configuration lets everything through immediately", options, async () => {
-	await workAs("clerk");
-	const made = [await world.made(), await world.made(), await world.made({ ttl: "1s" })];
-	await world.redis.admin("ACL", "SETUSER", "clerk", "-acl|deluser");
-	for (const { lease } of made.slice(0, 2)) assert.equal(await world.revoke(lease.id), 202);
-	await eventually("the target is blocked", isBlocked);
-	assert.equal(await world.metric('svc_targets{state="blocked"}'), 1);
-	const { state, last_error } = await world.lease(made[0]?.lease.id ?? "");
-	assert.equal(state, "revoking");
-	assert.match(last_error, /NOPERM/);
-	await world.set();
-	for (const { lease } of made) await world.until(lease.id, "revoked");
-	for (const { username } of made) assert.equal(await world.isThere(username), false);
-	assert.equal(await isBlocked(), false);
-});
+test(
+	"a target that denies is blocked, and a new configuration lets everything through immediately",
+	options,
+	async () => {
+		await workAs("clerk");
+		const made = [await world.made(), await world.made(), await world.made({ ttl: "1s" })];
+		await world.redis.admin("ACL", "SETUSER", "clerk", "-acl|deluser");
+		for (const { lease } of made.slice(0, 2)) assert.equal(await world.revoke(lease.id), 202);
+		await eventually("the target is blocked", isBlocked);
+		assert.equal(await world.metric('svc_targets{state="blocked"}'), 1);
+		const { state, last_error } = await world.lease(made[0]?.lease.id ?? "");
+		assert.equal(state, "revoking");
+		assert.match(last_error, /NOPERM/);
+		await world.set();
+		for (const { lease } of made) await world.until(lease.id, "revoked");
+		for (const { username } of made) assert.equal(await world.isThere(username), false);
+		assert.equal(await isBlocked(), false);
+	},
+);
 
 test("rights that are given back at the target are noticed within a minute", options, async () => {
 	await workAs("porter");

@@ -63,7 +63,8 @@ function kindOf(status: number): FailureKind {
 }
 
 function hintForCode(code: string, { path, query }: Call): string | undefined {
-	if (code === "conflict" && query?.if === "healthy") return "the earlier configuration stays in effect; --force stores this one anyway";
+	if (code === "conflict" && query?.if === "healthy")
+		return "the earlier configuration stays in effect; --force stores this one anyway";
 	if (code === "engine_unavailable")
 		return /^engines\/[^/]+\/ping$/.test(path)
 			? "`svc engine show` shows the configuration, `svc engine set` changes it"

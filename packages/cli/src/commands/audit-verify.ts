@@ -56,7 +56,9 @@ async function verify(context: Context<VerifyOptions>): Promise<void> {
 	if (status === "rows_differ")
 		throw new Failure("failed", "rows grant something other than the audit log says", { code: "rows_differ" });
 	if (status === "events_differ")
-		throw new Failure("failed", "events name an account, token or session that did not exist", { code: "events_differ" });
+		throw new Failure("failed", "events name an account, token or session that did not exist", {
+			code: "events_differ",
+		});
 	if (status === "rows_altered")
 		throw new Failure("failed", "another program altered the database", { code: "rows_altered" });
 	if (status !== "intact") throw new Failure("failed", "the audit log is not intact", { code: "audit_not_intact" });

@@ -57,7 +57,8 @@ async function showExpiring(context: Context<ExpiringOptions>): Promise<void> {
 	const lines = expiring.map((row) => [row.expires_at, row.kind, row.name, row.realm ?? "", row.environment ?? ""]);
 	const titles = [instants("ENDS"), "WHAT", "NAME", "REALM", "ENV"];
 	await showTable(context, { expiring, unseen }, titles, lines, `nothing ends within ${within}`);
-	if (unseen.length > 0) await note(context, visible(`not checked, because you may not read them: ${unseen.join(", ")}`));
+	if (unseen.length > 0)
+		await note(context, visible(`not checked, because you may not read them: ${unseen.join(", ")}`));
 }
 
 /** Finds everything that has an end, in one realm or in all. @param unseen gets the names of what the caller may not see */

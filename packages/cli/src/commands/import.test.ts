@@ -145,10 +145,7 @@ const REFUSED: readonly (readonly [file: string | Uint8Array, message: RegExp])[
 	["A=1\nB=\n", /line 2, B: the value is empty.*\nhint: --skip-empty/],
 	["A=1\nB hunter2\n", /line 2: expected KEY=value/],
 	["A=hunter2\nA=hunter2\n", /line 2, A: the same key is already on line 1/],
-	[
-		Buffer.from("A=1\nB=hunter2\xff\n", "latin1"),
-		/line 2: .*\nhint: `base64 --wrap=0 FILE | svc secret set KEY`/,
-	],
+	[Buffer.from("A=1\nB=hunter2\xff\n", "latin1"), /line 2: .*\nhint: `base64 --wrap=0 FILE | svc secret set KEY`/],
 ];
 
 test("an object or a list is refused by line and key, with what to do about it", async () => {
@@ -217,8 +214,5 @@ test("a file with a mistake names the dialects in which it has none", async () =
 	await using service = await startShop();
 	const { code, stderr } = await run(["import", "-"], { env: service.env, stdin: "A='it'\\''s'\n" });
 	assert.equal(code, 1);
-	assert.match(
-		stderr,
-		/^--dialect node or docker or shell or systemd .*\nsvc: line 1, A: /,
-	);
+	assert.match(stderr, /^--dialect node or docker or shell or systemd .*\nsvc: line 1, A: /);
 });

@@ -93,10 +93,7 @@ test("a setup code that is not there any more leads to svc login", async () => {
 	const env = { HOME: home.path, SVC_ADDRESS: server.address };
 	const { code, stderr } = await run(words, { env, stdin: `${PASSWORD}\n` });
 	assert.deepEqual([code, server.requests.length], [1, 0]);
-	assert.match(
-		stderr,
-		/\nhint: .*`svc login`/,
-	);
+	assert.match(stderr, /\nhint: .*`svc login`/);
 });
 
 test("without a terminal and without the code it is said where the code is", async () => {

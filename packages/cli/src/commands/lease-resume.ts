@@ -29,5 +29,8 @@ export async function notePause(context: Context, client: Client): Promise<void>
 	const health = await send(client, { method: "GET", path: "health", accept: [503] }).catch((): Answer => ({}));
 	const leases = isAnswer(health.details) ? health.details.leases : undefined;
 	if (!isAnswer(leases) || leases.paused !== true) return;
-	await note(context, "the server was restored: it creates and revokes no credentials on its own until `svc lease resume`");
+	await note(
+		context,
+		"the server was restored: it creates and revokes no credentials on its own until `svc lease resume`",
+	);
 }

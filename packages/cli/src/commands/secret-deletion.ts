@@ -24,7 +24,8 @@ export function addDeleteCommands(secret: Command, io: Io): void {
 	addCommand<DeleteOptions>(secret, io, {
 		usage: "delete <key>",
 		summary: "delete a secret and its history; you can restore it for 30 days",
-		details: "With --purge, svc asks first: afterwards, nobody can restore that secret, or anything deleted under its key before.",
+		details:
+			"With --purge, svc asks first: afterwards, nobody can restore that secret, or anything deleted under its key before.",
 		options: [
 			...ENVIRONMENT_OPTIONS,
 			option("--purge", "delete it permanently, with everything deleted under its key"),

@@ -85,7 +85,9 @@ export async function checkRights(needs: DatabaseNeeds, signal: AbortSignal): Pr
 			: [`${rows === 1 ? "one row grants" : `${rows} rows grant`} something other than the audit log says`]),
 		...(events === 0
 			? []
-			: [`${events === 1 ? "one event names" : `${events} events name`} an account, token or session that did not exist`]),
+			: [
+					`${events === 1 ? "one event names" : `${events} events name`} an account, token or session that did not exist`,
+				]),
 	];
 	const message = `${found.join(", and ")}: another program altered the database`;
 	return [{ name: "rights", status: "failed", message, hint: "`svc audit verify` names them" }];

@@ -101,25 +101,16 @@ test("a link that leads nowhere is refused too: the file would be made where it 
 test("a directory that cannot be made is refused, naming it", async (t) => {
 	const directory = await dataFolder(t);
 	writeFileSync(join(directory, "file"), "");
-	assert.throws(
-		() => check(join(directory, "file", "data")),
-		saying(/file\/data .*\(ENOTDIR\)/),
-	);
+	assert.throws(() => check(join(directory, "file", "data")), saying(/file\/data .*\(ENOTDIR\)/));
 });
 
 test("a lock that is no lock file differs from one that is held", async (t) => {
 	const directory = await dataFolder(t);
 	writeFileSync(join(directory, "svc.lock"), "no database ".repeat(1000));
-	assert.throws(
-		() => lockDataDirectory(directory),
-		saying(/svc\.lock .*\(SQLITE_NOTADB\)/),
-	);
+	assert.throws(() => lockDataDirectory(directory), saying(/svc\.lock .*\(SQLITE_NOTADB\)/));
 	mkdirSync(join(directory, "sub"), { mode: 0o700 });
 	mkdirSync(join(directory, "sub", "svc.lock"));
-	assert.throws(
-		() => lockDataDirectory(join(directory, "sub")),
-		saying(/svc\.lock .*\(SQLITE_CANTOPEN/),
-	);
+	assert.throws(() => lockDataDirectory(join(directory, "sub")), saying(/svc\.lock .*\(SQLITE_CANTOPEN/));
 });
 
 test("a folder in a file's place and a file in the folder's place are refused", async (t) => {
@@ -127,10 +118,7 @@ test("a folder in a file's place and a file in the folder's place are refused", 
 	mkdirSync(join(directory, "svc.db"), { mode: 0o700 });
 	assert.throws(() => check(directory), saying(/svc\.db /));
 	writeFileSync(`${directory}-file`, "", { mode: 0o600 });
-	assert.throws(
-		() => check(`${directory}-file`),
-		saying(/data-file .*\(EEXIST\).*\bdata_dir$/),
-	);
+	assert.throws(() => check(`${directory}-file`), saying(/data-file .*\(EEXIST\).*\bdata_dir$/));
 });
 
 test("the lock is given once in a process, to the next one when it is let go, and its file is private", async (t) => {
