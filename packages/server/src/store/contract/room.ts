@@ -18,10 +18,11 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 	const newRealm = async () => (await addRealm(store, await addAccount(store))).id;
 	const sized = (bytes: number) => Buffer.alloc(bytes, 7);
 	const at = (seconds: number) => new Date(Date.parse(MADE_AT) + seconds * 1000).toISOString();
+	const idAt = (created_at = MADE_AT) => newIdAt(Date.parse(created_at));
 	/** Facts of a version that is made so many seconds after the first ones. */
-	const madeAt = (seconds: number) => ({ id: newIdAt(Date.parse(at(seconds))), created_at: at(seconds) });
+	const madeAt = (seconds: number) => ({ id: idAt(at(seconds)), created_at: at(seconds) });
 	const set = (realm_id: string, key: string, given: Partial<NewVersion> = {}) =>
-		secrets.set(aVersion(realm_id, key, given), anEvent({ realm_id }));
+		secrets.set(aVersion(realm_id, key, { id: idAt(given.created_at), ...given }), anEvent({ realm_id }));
 	const remove = (realm_id: string, key: string) =>
 		secrets.remove({ ...aDeletion(), realm_id, environment: "dev", key }, anEvent({ realm_id }));
 	const versionsOf = async (realm_id: string, key: string, environment: "dev" | "prod" = "dev") =>

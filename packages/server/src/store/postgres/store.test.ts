@@ -2,16 +2,7 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { countEvents, isChainIntact } from "../../testing/events.ts";
-import {
-	aDeletion,
-	aFactor,
-	aLease,
-	anAccount,
-	anEvent,
-	aSession,
-	aVersion,
-	recoveryCodes,
-} from "../../testing/rows.ts";
+import { aFactor, aLease, anAccount, anEvent, aSession, aVersion, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { aside, openPostgresTestStore } from "./testing.ts";
 
