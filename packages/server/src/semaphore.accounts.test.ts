@@ -20,11 +20,12 @@ import { actorOf } from "./testing/actor.ts";
 import { addAccount, addRealm, openTestRules } from "./testing/rules.ts";
 import { listTokens } from "./tokens/tokens.ts";
 
-/** Questions that no account asks in long questions' turns: those in the turns of whole reads, the server's own, its doctor's, and the instance admin's: what somebody made. */
+/** Questions that no account asks in long questions' turns: those in the turns of whole reads, the server's own, its doctor's, and the instance admin's. */
 const OTHERS = [
-	...["secrets.currentVersions", "secrets.pairs", "secrets.keySet", "secrets.deleted", "secrets.countDeleted"],
+	...["secrets.currentVersions", "secrets.pairs", "secrets.keySet", "secrets.count"],
+	...["secrets.deleted", "secrets.countDeleted"],
 	...["secrets.countExpiring", "leases.openByConfig", "leases.openByRealm", "realms.fullest", "realms.unended"],
-	...["factors.passkeyHosts", "revocations.made"],
+	...["factors.passkeyHosts", "revocations.made", "keys.countOfRealms"],
 ];
 
 test("each question that may read many rows is asked in a turn of its account", async (t) => {

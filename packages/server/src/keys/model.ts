@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { KEY_PURPOSES, keyOperations } from "../crypto/keyring-model.ts";
 import { errorMessage, RequiredText } from "../messages.ts";
-import { type Port, read } from "../operation.ts";
+import { type Port, scan } from "../operation.ts";
 
 /** The key to replace: the master key, or the active key of a purpose; with a realm, its record key. Design: §5. */
 export const RotateKey = v.object({
@@ -17,7 +17,7 @@ export const RotateKey = v.object({
 export const listedKeyOperations = {
 	...keyOperations,
 	/** Counts the keys that belong to realms, of all realms together. */
-	countOfRealms: read<() => { active: number; retired: number }>(),
+	countOfRealms: scan<() => { active: number; retired: number }>(),
 };
 
 /** The store's part for the keyring. */

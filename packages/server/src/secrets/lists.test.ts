@@ -198,3 +198,31 @@ test("reading over a thousand secrets at once writes one event, as short as that
 		for (const [type, data] of events) assert.ok(JSON.stringify(data).length < 250, `${type} of ${slug}`);
 	}
 });
+
+test("a page and its total are questions of which the account asks one at a time", async () => {
+	const slug = await realmOf(2, "value");
+	const { secrets } = rules.store;
+	let turn = 0;
+	const asked: [what: string, turn: number][] = [];
+	const note = <Run extends (...args: never[]) => unknown>(what: string, ask: Run) =>
+		((...args: never[]) => {
+			asked.push([what, turn]);
+			return ask(...args);
+		}) as Run;
+	const store = { ...rules.store, secrets: { ...secrets, list: note("page", secrets.list) } };
+	store.secrets.count = note("total", secrets.count);
+	const whole_reads: BulkNeeds["whole_reads"] = {
+		run: (task, caller) => {
+			turn++;
+			return needs.whole_reads.run(task, caller);
+		},
+	};
+	const page = { limit: 1, include_total: "true" } as const;
+	const given = { asked: undefined, withValues: false };
+	const { pagination } = await listSecrets({ ...needs, store, whole_reads }, newActor(), slug, given, page);
+	assert.equal(pagination.total, 2);
+	assert.deepEqual(asked, [
+		["page", 1],
+		["total", 2],
+	]);
+});

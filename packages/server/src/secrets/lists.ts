@@ -28,12 +28,12 @@ export async function listSecrets(
 ): Promise<{ groups: AsyncIterable<ListedSecret[]>; pagination: Pagination }> {
 	const environment = asked ?? (actor.environment as Environment | null) ?? undefined;
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment });
+	const inTurn = <T>(read: () => Promise<T>) => needs.whole_reads.run(read, actor);
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
 		list: `secrets ${realm.id} ${environment ?? ""}`,
-		read: (after, limit) =>
-			needs.whole_reads.run(async () => needs.store.secrets.list(realm.id, environment, after ?? "", limit), actor),
+		read: (after, limit) => inTurn(async () => needs.store.secrets.list(realm.id, environment, after ?? "", limit)),
 		position: (row) => row.position,
-		count: () => needs.store.secrets.count(realm.id, environment),
+		count: () => inTurn(() => needs.store.secrets.count(realm.id, environment)),
 	});
 	const now = needs.system.now();
 	const live = needs.enforce_expiry ? rows.filter((row) => !isExpired(row, now)) : rows;

@@ -227,7 +227,7 @@ export const secretOperations = {
 	keySet: scan<(secret_ids: Float64Array) => KeySet | undefined>(),
 	/** Reads the versions at these references; undefined for those that are gone. */
 	versionsAt: read<(refs: readonly VersionRef[]) => (SecretVersion | undefined)[]>(),
-	count: read<(realm_id: string, environment: Environment | undefined) => number>(),
+	count: scan<(realm_id: string, environment: Environment | undefined) => number>(),
 	/** Lists versions by number, newest first. @param before a version, or undefined to begin with the newest */
 	history:
 		read<

@@ -11,6 +11,7 @@ import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
 import { endingSecrets } from "./ending-secrets.ts";
+import { keyCounts } from "./key-counts.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { madeLists } from "./made-lists.ts";
@@ -32,6 +33,7 @@ import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
 import { realmLists } from "./realm-lists.ts";
+import { secretCounts } from "./secret-counts.ts";
 import { limitTime } from "./time-limit.ts";
 import { tokenLines } from "./token-lines.ts";
 
@@ -51,14 +53,17 @@ const QUESTIONS: Record<string, object> = {
 	engines: engineReads(reader),
 	factors: { ...factorReads(reader), ...passkeyHosts(db) },
 	invitations: invitationReads(reader),
-	keys: keyReads(reader),
+	keys: { ...keyReads(reader), ...keyCounts(db) },
 	leases: { ...leaseReads(reader), ...leaseLists(db) },
 	machines: machineReads(reader),
 	policy: policyReads(reader),
 	realms: { ...realmReads(reader), ...realmLists(db) },
 	resets: resetReads(reader),
 	revocations: madeLists(db),
-	secrets: { ...secretReads(reader, db), ...currentVersions(db), ...endingSecrets(db), keySet: keySetOfSecrets(db) },
+	secrets: {
+		...{ ...secretReads(reader, db), ...currentVersions(db), ...endingSecrets(db) },
+		...{ keySet: keySetOfSecrets(db), count: secretCounts(db).count },
+	},
 	sso: ssoReads(reader),
 	tokens: { ...tokenReads(reader), ...tokenLines(db) },
 	trusts: trustReads(reader),

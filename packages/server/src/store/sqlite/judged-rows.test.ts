@@ -12,11 +12,11 @@ import { invitationReads } from "./reads/invitations.ts";
 import { machineReads } from "./reads/machines.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
-import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
 import { realmLists } from "./realm-lists.ts";
 import { guardReads } from "./row-guard.ts";
+import { secretCounts } from "./secret-counts.ts";
 
 const ROWS = 1000;
 const [BEFORE, LATER] = ["2029-12-31", "2031"];
@@ -112,7 +112,8 @@ const COUNTS: Record<string, [ask: () => unknown, count: number]> = {
 	"realms.countDeleted": [() => realms.countDeleted(deleted), ROWS * 0.1],
 	"invitations.count": [() => invitations.count("u", MADE_AT), ROWS],
 	"invitations.count of all": [() => invitations.count("", MADE_AT), ROWS],
-	"secrets.count": [() => secretReads(reader, db).count("r", "dev"), ROWS],
+	"secrets.count": [() => secretCounts(db).count("r", "dev"), ROWS],
+	"secrets.count, up to a number": [() => secretCounts(db).few("r", undefined, ROWS), ROWS],
 	"accounts.holdings": [() => accountReads(reader, db).holdings("u", MADE_AT).tokens, ROWS],
 };
 

@@ -22,6 +22,7 @@ import { resetReads } from "./reads/resets.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
+import { secretCounts } from "./secret-counts.ts";
 import { secretPages } from "./secret-pages.ts";
 import { limitTime } from "./time-limit.ts";
 import { openChain } from "./tip.ts";
@@ -150,7 +151,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"secrets.version": [() => secrets.version("r", "dev", "k", 1), /\(secret_id=\? AND version=\?\).*AND key=\?\)/],
 	"secrets.list": [() => secrets.list("r", "dev", "", 10), /secret_live \(realm_id=\? AND rowid>\?\)/],
 	"secrets.list of all": [() => secrets.list("r", undefined, "", 10), /secret_live \(realm_id=\? AND rowid>\?\)/],
-	"secrets.count": [() => secrets.count("r", "dev"), /COVERING INDEX secret_counted \(realm_id=\?\)/],
+	"secrets.count": [() => secretCounts(db).count("r", "dev"), /COVERING INDEX secret_counted \(realm_id=\? AND environment=\?/],
 	"secrets.history": [() => secrets.history("r", "dev", "k", 10, 10), /AND key=\?\).*\(secret_id=\? AND version<\?\)/],
 	"secrets.countHistory": [() => secrets.countHistory("r", "dev", "k"), /AND key=\?\).*\(secret_id=\?\)/],
 	"secrets.countExpiring": [() => ending.countExpiring(MADE_AT, 10), /secret_version_by_end/],

@@ -9,6 +9,7 @@ import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { endingSecrets } from "./ending-secrets.ts";
 import { codeOf } from "./failure.ts";
+import { keyCounts } from "./key-counts.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { madeLists } from "./made-lists.ts";
@@ -16,6 +17,7 @@ import { openReader } from "./open.ts";
 import { passkeyHosts } from "./passkey-hosts.ts";
 import { realmLists } from "./realm-lists.ts";
 import { guardReads } from "./row-guard.ts";
+import { secretCounts } from "./secret-counts.ts";
 import { secretPages } from "./secret-pages.ts";
 import { snapshotQuestions } from "./snapshot-questions.ts";
 import { limitTime, TookTooLong } from "./time-limit.ts";
@@ -51,11 +53,18 @@ const beginTime = limitTime(db);
 const questions = {
 	audit: { ...auditLog(db, () => row_keys), ...auditDays(db) },
 	factors: passkeyHosts(db),
+	keys: keyCounts(db),
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),
 	revocations: madeLists(db),
-	secrets: { ...currentVersions(db), ...endingSecrets(db), keySet: keySetOfSecrets(db), list: secretPages(db).list },
+	secrets: {
+		...currentVersions(db),
+		...endingSecrets(db),
+		count: secretCounts(db).count,
+		keySet: keySetOfSecrets(db),
+		list: secretPages(db).list,
+	},
 	tokens: tokenLines(db),
 	row_keys: {
 		use(keys: RowKey[]): void {

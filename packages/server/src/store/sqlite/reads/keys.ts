@@ -1,5 +1,5 @@
 import type { Implementations } from "../../store.ts";
-import { count, eq, ne, sql } from "../drizzle.ts";
+import { eq, sql } from "../drizzle.ts";
 import { keyring, meta } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
@@ -27,22 +27,11 @@ export function keyReads(db: Reader): Reads {
 			.prepare(),
 	);
 	const all = later(() => db.select().from(keyring).prepare());
-	const ofRealms = later(() =>
-		db
-			.select({ active: sql<number>`count(*) FILTER (WHERE state = 'active')`, total: count() })
-			.from(keyring)
-			.where(ne(keyring.realm_id, ""))
-			.prepare(),
-	);
 	return {
 		fingerprint: () => fingerprint().get()?.value,
 		shared: () => ofRealm().all({ realm_id: "" }),
 		ofRealm: (realm_id) => ofRealm().all({ realm_id }),
 		byId: (id) => byId().get({ id }),
 		all: () => all().all(),
-		countOfRealms() {
-			const { active = 0, total = 0 } = ofRealms().get() ?? {};
-			return { active, retired: total - active };
-		},
 	};
 }

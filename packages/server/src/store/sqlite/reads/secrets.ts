@@ -1,9 +1,9 @@
 import type { Database } from "better-sqlite3";
 import { rowAltered } from "../../answers.ts";
 import type { Implementations } from "../../store.ts";
-import { and, count, desc, eq, isNull, lt, or, sql } from "../drizzle.ts";
+import { and, count, desc, eq, isNull, lt, sql } from "../drizzle.ts";
 import { secret, secretVersion } from "../schema.ts";
-import { asItIs, later, type Reader } from "./reader.ts";
+import { later, type Reader } from "./reader.ts";
 import { secretListReads } from "./secret-lists.ts";
 
 type Reads = Implementations<"read">["secrets"];
@@ -27,16 +27,10 @@ const byName = and(
 	eq(secret.key, placeholder("key")),
 );
 
-const inEnvironment = or(
-	eq(placeholder("environment") as never, ""),
-	eq(secret.environment, placeholder("environment")),
-);
-
 /** Questions about secrets. A deleted secret has no versions, so looking for versions finds live secrets only. */
 export function secretReads(db: Reader, connection: Database): Reads {
 	return {
 		...single(db),
-		...counts(db),
 		...secretListReads(connection),
 		...histories(db),
 	};
@@ -81,20 +75,6 @@ function single(db: Reader): Pick<Reads, "get" | "version"> {
 			if (row === undefined && older().get({ realm_id, environment, key, version }) !== undefined) throw rowAltered();
 			return row && { ...row, realm_id, environment, key };
 		},
-	};
-}
-
-function counts(db: Reader): Pick<Reads, "count"> {
-	// A realm may have 100,000: to check each would take a second.
-	const total = later(() =>
-		db
-			.select({ total: count() })
-			.from(asItIs("secret"))
-			.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, isNull(secret.deleted_at)))
-			.prepare(),
-	);
-	return {
-		count: (realm_id, environment) => total().get({ realm_id, environment: environment ?? "" })?.total ?? 0,
 	};
 }
 
