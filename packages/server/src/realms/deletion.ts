@@ -93,6 +93,9 @@ function notRestorable(): AppError {
 	return new AppError("not_found", "deleted realm not found: `svc realm list --deleted` shows those to restore");
 }
 
+/** Realms to be purged that are read at once. */
+const AT_ONCE = 100;
+
 /**
  * Removes realms that were deleted long enough ago, and destroys their keys; and what a stop of the server left of the tokens and trusts of others.
  * @returns the number of realms
@@ -103,12 +106,17 @@ export async function purgeRealms(needs: Pick<RealmNeeds, "store" | "system" | "
 	const deleted_before = endOfRestoring(now);
 	for (const id of await needs.store.realms.unended()) await needs.store.realms.endRestricted(id);
 	let purged = 0;
-	for (const { id, slug } of await needs.store.realms.deletedBefore(deleted_before)) {
-		const doomed = { id, deleted_before };
-		// A single transaction would delay everybody for a second.
-		await needs.store.realms.empty(doomed);
-		if (await needs.store.realms.purge(doomed, systemEvent(now, "realm.purged", { id, slug }, {}))) purged++;
-		needs.keyring.forgetRealm(id);
+	for (let isMore = true; isMore; ) {
+		const due = await needs.store.realms.deletedBefore(deleted_before, AT_ONCE);
+		const before = purged;
+		for (const { id, slug } of due) {
+			const doomed = { id, deleted_before };
+			// A single transaction would delay everybody for a second.
+			await needs.store.realms.empty(doomed);
+			if (await needs.store.realms.purge(doomed, systemEvent(now, "realm.purged", { id, slug }, {}))) purged++;
+			needs.keyring.forgetRealm(id);
+		}
+		isMore = due.length === AT_ONCE && purged > before;
 	}
 	return purged;
 }

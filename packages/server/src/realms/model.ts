@@ -130,8 +130,8 @@ export const realmOperations = {
 	change: write<(input: RealmChange, event: AuditEvent) => ChangeOutcome>(),
 	/** Soft-deletes it; false when it was not live. What is limited to it and its machines grant nothing from then on; `endRestricted` removes it. */
 	remove: write<(input: { id: string; deleted_at: string }, event: AuditEvent) => boolean>(),
-	/** Finds realms deleted before the instant. */
-	deletedBefore: read<(instant: string) => { id: string; slug: string }[]>(),
+	/** Finds some realms deleted before the instant. */
+	deletedBefore: read<(instant: string, limit: number) => { id: string; slug: string }[]>(),
 	/** Finds the realms, accounts and machines nearest to their limits at the instant, among all. */
 	fullest: scan<(input: { max: Record<RowLimit, number>; now: string }) => Fullest>(),
 	/**

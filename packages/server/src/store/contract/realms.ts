@@ -159,10 +159,11 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 		}
 		await addRealm(store, owner);
 		const due = async (instant: string) =>
-			(await realms.deletedBefore(instant)).map(({ id }) => id).filter((id) => ids.includes(id));
+			(await realms.deletedBefore(instant, 1000)).map(({ id }) => id).filter((id) => ids.includes(id));
 		assert.deepEqual(await due("2030-03-02T00:00:00.000Z"), ids.slice(0, 1));
 		assert.deepEqual(new Set(await due("2030-03-02T00:00:00.001Z")), new Set(ids.slice(0, 2)));
-		assert.deepEqual(new Set((await realms.deletedBefore("9999")).map(({ id }) => id)).has(ids[2] ?? ""), true);
+		assert.deepEqual(new Set((await realms.deletedBefore("9999", 1000)).map(({ id }) => id)).has(ids[2] ?? ""), true);
+		assert.equal((await realms.deletedBefore("9999", 2)).length, 2);
 	});
 
 	test("a list is the realms that one owns or is bound in, once each and in order, and may be narrowed to one", async () => {

@@ -102,6 +102,7 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"policy.list": ["r", "", 1],
 	"realms.countDeleted": [{ user_id: "a", since: "" }],
 	"realms.deleted": [{ user_id: "a", since: "" }, "", 1],
+	"realms.deletedBefore": [MADE_AT, 1],
 	"realms.findDeleted": [{ user_id: "a", since: "", slug: "s", id: "r" }],
 	"realms.fullest": [{ max: {}, now: "" }],
 	"realms.list": ["a", undefined, "", 1],

@@ -142,7 +142,10 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 		() => realms.findDeleted({ user_id: "a", since: MADE_AT, slug: "s", id: undefined }),
 		/realm_deleted_by_slug \(slug=\? AND deleted_at>\?\)/,
 	],
-	"realms.deletedBefore": [() => realms.deletedBefore(MADE_AT), /realm_deleted \(deleted_at>\? AND deleted_at<\?\)/],
+	"realms.deletedBefore": [
+		() => realms.deletedBefore(MADE_AT, 10),
+		/realm_deleted \(deleted_at>\? AND deleted_at<\?\)/,
+	],
 	"factors.isLacking": [() => factors.isLacking("j", "a"), /session USING PRIMARY KEY \(jti=\?\)/],
 	"factors.ofUser": [() => factors.ofUser("a"), /factor USING INDEX factor_by_user \(user_id=\?\)/],
 	"factors.recoveryCodes": [() => factors.recoveryCodes("a"), /recovery_codes USING PRIMARY KEY \(user_id=\?\)/],

@@ -23,8 +23,8 @@ const of = ({ since, user_id }: Restorable) => [since, user_id];
 /** Answers questions about deleted realms. */
 export function deletedRealmReads(db: Snapshot): Reads {
 	return {
-		async deletedBefore(instant) {
-			const due = await db.believed("realm", "deleted_at < $1", [instant]);
+		async deletedBefore(instant, limit) {
+			const due = await db.believed("realm", "deleted_at < $1 LIMIT $2", [instant, limit]);
 			return due.map(({ id, slug }) => ({ id, slug }));
 		},
 		async findDeleted({ slug, id, ...which }) {

@@ -33,6 +33,7 @@ export function deletedRealmReads(db: Reader): Reads {
 			.select({ id: realm.id, slug: realm.slug })
 			.from(realm)
 			.where(and(isNotNull(realm.deleted_at), lt(realm.deleted_at, placeholder("instant"))))
+			.limit(placeholder("limit"))
 			.prepare(),
 	);
 	const newest = later(() =>
@@ -51,7 +52,7 @@ export function deletedRealmReads(db: Reader): Reads {
 			.prepare(),
 	);
 	return {
-		deletedBefore: (instant) => due().all({ instant }),
+		deletedBefore: (instant, limit) => due().all({ instant, limit }),
 		findDeleted: ({ user_id = "", id = "", ...which }) => newest().get({ ...which, user_id, id }),
 	};
 }
