@@ -48,8 +48,10 @@ export function accountWrites(db: Change): AccountWrites {
 			db.append(event);
 			return true;
 		},
-		dropSessions: (ended_before) => db.remove("session", "expires_at < $1", [ended_before]),
-		dropKnownSources: (before) => db.remove("known_source", "seen_at < $1", [before]),
+		dropSessions: (ended_before) =>
+			db.remove("session", "jti IN (SELECT jti FROM session WHERE expires_at < $1 LIMIT 1000)", [ended_before]),
+		dropKnownSources: (before) =>
+			db.remove("known_source", "pair IN (SELECT pair FROM known_source WHERE seen_at < $1 LIMIT 1000)", [before]),
 	};
 }
 

@@ -22,6 +22,7 @@ export function ssoWrites(db: Change): Late<Implementations<"write">["sso"]> {
 		...linkWrites(db),
 		signIn: (login, event) => signIn(db, login, event),
 		consume: (used) => useOnce(db, used),
-		forgetUsed: (before) => db.remove("sso_used", "until < $1", [before]),
+		forgetUsed: (before) =>
+			db.remove("sso_used", "digest IN (SELECT digest FROM sso_used WHERE until < $1 LIMIT 1000)", [before]),
 	};
 }

@@ -55,6 +55,7 @@ export function trustWrites(db: Change): Late<Implementations<"write">["trusts"]
 			counts.add(used.realm_id);
 			return outcome;
 		},
-		forgetUsed: (before) => db.remove("trust_used", "until < $1", [before]),
+		forgetUsed: (before) =>
+			db.remove("trust_used", "digest IN (SELECT digest FROM trust_used WHERE until < $1 LIMIT 1000)", [before]),
 	};
 }

@@ -142,8 +142,12 @@ function limitWrite(db: Database, append: Append): AccountWrites["setLimits"] {
 }
 
 function housekeeping(db: Database) {
-	const dropEnded = db.prepare("DELETE FROM session WHERE expires_at < ?");
-	const dropSources = db.prepare("DELETE FROM known_source WHERE seen_at < ?");
+	const dropEnded = db.prepare(
+		"DELETE FROM session WHERE jti IN (SELECT jti FROM session WHERE expires_at < ? LIMIT 1000)",
+	);
+	const dropSources = db.prepare(
+		"DELETE FROM known_source WHERE pair IN (SELECT pair FROM known_source WHERE seen_at < ? LIMIT 1000)",
+	);
 	return {
 		dropSessions: (endedBefore: string): number => dropEnded.run(endedBefore).changes,
 		dropKnownSources: (before: string): number => dropSources.run(before).changes,

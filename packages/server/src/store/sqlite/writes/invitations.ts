@@ -27,7 +27,10 @@ export function invitationWrites(db: Database, append: Append): Implementations<
 	const slug = db.prepare(LIVE_SLUG).pluck();
 	const find = db.prepare("SELECT email FROM invitation WHERE id = @id AND @created_by IN (created_by, '')").pluck();
 	const remove = db.prepare("DELETE FROM invitation WHERE id = ?");
-	const drop = db.prepare("DELETE FROM invitation WHERE expires_at < ?");
+	// Each has up to ten roles, which end with it.
+	const drop = db.prepare(
+		"DELETE FROM invitation WHERE id IN (SELECT id FROM invitation WHERE expires_at < ? LIMIT 100)",
+	);
 	return {
 		make: making(db, append),
 		remove(input, event) {

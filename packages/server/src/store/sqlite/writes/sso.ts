@@ -33,7 +33,9 @@ type SsoWrites = Implementations<"write">["sso"];
 /** Operations on providers, and on logins through them. */
 export function ssoWrites(db: Database, append: Append): SsoWrites {
 	const use = db.prepare("INSERT INTO sso_used (digest, until) VALUES (@digest, @until) ON CONFLICT DO NOTHING");
-	const forget = db.prepare("DELETE FROM sso_used WHERE until < ?");
+	const forget = db.prepare(
+		"DELETE FROM sso_used WHERE digest IN (SELECT digest FROM sso_used WHERE until < ? LIMIT 1000)",
+	);
 	const openSession = sessionOpening(db);
 	const sources = knownSourceWrites(db);
 	const people = peopleOf(db);
