@@ -14,6 +14,7 @@ import { parseAnchor, verifyLog } from "./audit.ts";
 import { checkpointText } from "./chain.ts";
 import { createCheckpointer } from "./checkpoints.ts";
 import { keySetOf } from "./key-parts.ts";
+import { proveLog } from "./proof.ts";
 
 const ADMIN = anActor({ instance_admin: true, jti: undefined });
 
@@ -52,7 +53,7 @@ const WITHOUT_TRIGGERS = ["audit_key", "audit_key_part", "audit_key_in_part", "a
 /** For tests that leave it as they found it. */
 const shared = await setUp({ after });
 await shared.checkpoint();
-const [sharedCheckpoint = assert.fail("no checkpoint")] = await shared.store.audit.checkpoints();
+const [sharedCheckpoint = assert.fail("no checkpoint")] = await shared.store.audit.checkpoints(0, 1);
 
 const INTACT = { status: "intact", seq: undefined };
 
@@ -106,6 +107,29 @@ test("a log that was cut off is found by a checkpoint in the database, and witho
 	assert.equal((await verify()).status, "rows_altered", "the tip alone tells");
 	tamper(`DELETE FROM audit_event WHERE seq > 6`);
 	assert.deepEqual(await verify(kept), { status: "truncated", seq: 7, checkpoints: 0, is_anchored: true });
+});
+
+test("checkpoints are read and verified a hundred at a time, and a forged one is found wherever it is", async (t) => {
+	const { store, keyring, checkpoint, tamper } = await setUp(t);
+	for (let count = 0; count < 101; count++) await checkpoint();
+	const read: number[] = [];
+	const audit = {
+		...store.audit,
+		async checkpoints(after: number, limit: number) {
+			const some = await store.audit.checkpoints(after, limit);
+			read.push(some.length);
+			return some;
+		},
+	};
+	const prove = async () => {
+		const { report, checkpoints } = await proveLog(audit, keyring, undefined);
+		return { status: report.status, seq: report.seq, checkpoints };
+	};
+	assert.deepEqual(await prove(), { ...INTACT, checkpoints: 101 });
+	assert.deepEqual(read, [100, 1]);
+	const { events: seq } = await store.audit.head();
+	tamper(`UPDATE audit_checkpoint SET signature = zeroblob(64) WHERE seq = ${seq}`);
+	assert.deepEqual(await prove(), { status: "altered", seq, checkpoints: 101 });
 });
 
 test("a checkpoint from outside that is true anchors the log, and one that is not shows where it differs", async (t) => {

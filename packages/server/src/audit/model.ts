@@ -194,10 +194,11 @@ export const auditOperations = {
 	export: scan<(query: EventQuery, range: EventRange, limit: number) => ChainedEvent[]>(),
 	/** Finds what a hash names among the sets of keys of a realm and their parts. */
 	keys: scan<(realm_id: string, hash: string) => NamedKeys | undefined>(),
-	checkpoints: scan<() => Checkpoint[]>(),
+	/** Lists checkpoints behind a number, oldest first. */
+	checkpoints: scan<(after: number, limit: number) => Checkpoint[]>(),
 	/** Finds the newest checkpoint, and the event of the newest verification. */
 	latest: scan<() => LatestProof>(),
-	/** Recomputes the whole log, with the keys that events refer to, and compares it with states known from elsewhere. */
+	/** Recomputes the whole log, with the keys that events refer to, and compares it with all checkpoints and with states known from elsewhere. */
 	verify: scan<(anchors: Anchor[]) => ChainReport>(),
 	/** Compares what the rows grant with what the log granted. */
 	compare: scan<() => Comparison>(),

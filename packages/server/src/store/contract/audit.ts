@@ -202,8 +202,11 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		});
 		const [first, second] = [aCheckpoint(3, 1), aCheckpoint(7, 2)];
 		for (const checkpoint of [second, first, aCheckpoint(7, 9)]) await audit.addCheckpoint(checkpoint);
-		assert.deepEqual(await audit.checkpoints(), [first, second]);
+		const all = await audit.checkpoints(Number.MIN_SAFE_INTEGER, 10);
+		assert.deepEqual(all, [first, second]);
+		assert.deepEqual([await audit.checkpoints(0, 1), await audit.checkpoints(3, 10)], [[first], [second]]);
 		assert.deepEqual((await audit.latest()).checkpoint, second);
+		assert.partialDeepStrictEqual(await audit.verify([]), { status: "altered", seq: first.seq });
 	});
 
 	test("the newest verification is found, and none before the first", async () => {

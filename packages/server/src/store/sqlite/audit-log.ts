@@ -25,7 +25,6 @@ const SEGMENT = 5000;
 
 /** Questions about the log that may have to read all of it. They run in the reading worker. */
 export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => []) {
-	const checkpoints = db.prepare("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq");
 	const segment = db.prepare("SELECT * FROM audit_event WHERE seq > ? ORDER BY seq LIMIT ?");
 	function* everyEvent(): Generator<StoredEvent> {
 		// Another program may have put events before the first.
@@ -39,18 +38,18 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 	}
 	const prepare = createStatements(db);
 	return {
-		...eventPages(db),
-		count: (query: EventQuery): number => {
-			const { total } = prepare(`SELECT count(*) AS total ${where(query)}`).get(bind(query)) as { total: number };
-			return total;
-		},
-		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
+		...eventPages(db, ofKey),
+		count: eventCount(db, ofKey),
+		checkpoints: (after: number, limit: number) => prepare(CHECKPOINTS).all(after, limit) as Checkpoint[],
 		latest: (): LatestProof => ({
 			checkpoint: prepare(LAST_CHECKPOINT).get() as Checkpoint | undefined,
 			verified: prepare(LAST_VERIFIED).get() as StoredEvent | undefined,
 		}),
 		keys: keySets(db).named,
-		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors, soundSets(db)),
+		verify(anchors: Anchor[]): ChainReport {
+			const own = prepare("SELECT seq, hash FROM audit_checkpoint").all() as Anchor[];
+			return verifyChain(everyEvent(), [...own, ...anchors], soundSets(db));
+		},
 		compare: () => compareRows(db, rowKeys()),
 	};
 }
@@ -120,6 +119,8 @@ function where(query: EventQuery, how = indexFor(query)): string {
 		IN_TIME,
 		`(${query.scopes.map(scopeText).join(" OR ") || "false"})`,
 		...(query.realm === undefined ? [] : [query.realm_id === undefined ? OF_SLUG : OF_REALM]),
+const CHECKPOINTS =
+	"SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint WHERE seq > ? ORDER BY seq LIMIT ?";
 		...(query.type === undefined
 			? []
 			: [query.type.endsWith(ANY) ? "substr(type, 1, length(@start)) = @start" : "type = @type"]),

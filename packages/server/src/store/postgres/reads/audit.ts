@@ -1,6 +1,6 @@
 import { GENESIS } from "../../../audit/chain.ts";
 import type { EventQuery, EventScope } from "../../../audit/event-query.ts";
-import type { ChainedEvent, Checkpoint, LatestProof, ListedEvent, StoredEvent } from "../../../audit/model.ts";
+import type { Anchor, ChainedEvent, Checkpoint, LatestProof, ListedEvent, StoredEvent } from "../../../audit/model.ts";
 import { beginVerification } from "../../../audit/verify.ts";
 import type { RowKey } from "../../../crypto/row-macs.ts";
 import type { Implementations } from "../../store.ts";
@@ -52,12 +52,16 @@ export function auditReads(db: Snapshot, keys: () => readonly RowKey[]): AuditRe
 			);
 		},
 		keys: (realm_id, hash) => namedKeys(sql, realm_id, hash),
-		checkpoints: () =>
-			sql.rows<Checkpoint>("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq"),
+		checkpoints: (after, limit) =>
+			sql.rows<Checkpoint>(
+				"SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint WHERE seq > $1 ORDER BY seq LIMIT $2",
+				[after, limit],
+			),
 		latest: () => latestProof(db),
 		...auditDays(sql),
 		async verify(anchors) {
-			const verification = beginVerification(anchors);
+			const own = await sql.rows<Anchor>("SELECT seq, hash FROM audit_checkpoint");
+			const verification = beginVerification([...own, ...anchors]);
 			const isSound = soundSets(sql);
 			for await (const event of everyEvent(sql))
 				if (!verification.take(event, isFoundRight(event) && (await isSound(event)))) break;
