@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import type { EventQuery } from "../../audit/event-query.ts";
 import { type KeySet, keySetOf } from "../../audit/key-parts.ts";
 import type { AuditEvent } from "../../audit/model.ts";
+import type { Realm } from "../../realms/model.ts";
 import { unpack } from "../../secrets/snapshot.ts";
 import { aDeletion, anEvent, aVersion, newId } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
@@ -66,18 +67,21 @@ export async function auditKeyContract(openStore: OpenStore): Promise<void> {
 		const [key, other] = [fresh(), fresh()];
 		const [both, without] = [keySetOf([key, other]), keySetOf([other])];
 		const at = (mark: number) => `2032-01-0${mark}T00:00:00.000Z`;
-		const realm_id = newId();
-		const given = (mark: number, more: Partial<AuditEvent> = {}) => ({ realm_id, timestamp: at(mark), ...more });
-		await audit.append(anEvent({ ...given(1), type: "secret.read", realm: "r", data: { mark: 1, key } }));
+		const owner = await addAccount(store);
+		const [one, two] = [await addRealm(store, owner), await addRealm(store, owner)];
+		const inRealm = ({ id: realm_id, slug: realm }: Realm) => ({ realm_id, realm });
+		const given = (mark: number, more: Partial<AuditEvent> = {}) => ({ ...inRealm(one), timestamp: at(mark), ...more });
+		await audit.append(anEvent({ ...given(1), type: "secret.read", data: { mark: 1, key } }));
 		await name(both, 2, given(2, { type: "secret.list", actor: "ada", data: { token_id: "T" } }));
 		await name(without, 3, given(3));
-		await audit.append(anEvent({ ...given(4), type: "secret.set", realm: "r", data: { mark: 4, key } }));
+		await audit.append(anEvent({ ...given(4), type: "secret.set", data: { mark: 4, key } }));
 		await name(keySetOf([...keys(2000), key]), 5, given(5, { actor: "bob" }));
-		await name(both, 6, { ...given(6), realm: "s" });
+		await name(both, 6, given(6, inRealm(two)));
 		const QUERIES: [given: Partial<EventQuery>, marks: number[]][] = [
 			[{}, [6, 5, 4, 2, 1]],
-			[{ realm: "r" }, [5, 4, 2, 1]],
-			[{ realm: "s" }, [6]],
+			[{ realm: one.slug }, [5, 4, 2, 1]],
+			[{ realm: one.slug, realm_id: one.id }, [5, 4, 2, 1]],
+			[{ realm: two.slug }, [6]],
 			[{ realm: "none" }, []],
 			[{ type: "secret.set" }, [4]],
 			[{ type: "secret.s*" }, []],
@@ -88,10 +92,13 @@ export async function auditKeyContract(openStore: OpenStore): Promise<void> {
 			[{ token: "T", actors: ["bob"] }, []],
 			[{ since: at(2), until: at(5) }, [4, 2]],
 			[{ since: at(7) }, []],
-			[{ scopes: [{ realm_ids: [newId()] }] }, []],
-			[{ scopes: [] }, []],
 		];
-		for (const [filter, marks] of QUERIES) {
+		const asMember = QUERIES.map(([filter, marks]): (typeof QUERIES)[0] => [
+			{ scopes: [{ member_id: owner.id }], ...filter },
+			marks,
+		]);
+		QUERIES.push([{ scopes: [{ realm_ids: [newId()] }] }, []], [{ scopes: [] }, []]);
+		for (const [filter, marks] of [...QUERIES, ...asMember]) {
 			assert.deepEqual(await found({ key, ...filter }), marks, JSON.stringify(filter));
 			assert.equal(await audit.count(asking({ key, ...filter })), marks.length, JSON.stringify(filter));
 		}
@@ -106,19 +113,23 @@ export async function auditKeyContract(openStore: OpenStore): Promise<void> {
 	test("pages of a key's events stay in sequence over many sets", async () => {
 		const key = fresh();
 		const sets = Array.from({ length: 7 }, () => keySetOf([key, fresh()]));
-		const realm_id = newId();
-		for (let mark = 0; mark < 60; mark++) await name(sets[(mark * 5) % 7] ?? assert.fail(), mark, { realm_id });
-		const marks: number[] = [];
-		for (let before: string | undefined; ; ) {
-			const page = await audit.list(asking({ key }), before, 7);
-			marks.push(...page.map(({ data }) => JSON.parse(data).mark));
-			before = page.at(-1)?.position;
-			if (page.length < 7) break;
+		const owner = await addAccount(store);
+		const { id: realm_id, slug: realm } = await addRealm(store, owner);
+		for (let mark = 0; mark < 60; mark++) await name(sets[(mark * 5) % 7] ?? assert.fail(), mark, { realm_id, realm });
+		const everybody: EventQuery["scopes"][] = [[{}], [{ member_id: owner.id }]];
+		for (const scopes of everybody) {
+			const marks: number[] = [];
+			for (let before: string | undefined; ; ) {
+				const page = await audit.list(asking({ scopes, key }), before, 7);
+				marks.push(...page.map(({ data }) => JSON.parse(data).mark));
+				before = page.at(-1)?.position;
+				if (page.length < 7) break;
+			}
+			assert.deepEqual(
+				marks,
+				Array.from({ length: 60 }, (_, at) => 59 - at),
+			);
 		}
-		assert.deepEqual(
-			marks,
-			Array.from({ length: 60 }, (_, at) => 59 - at),
-		);
 	});
 
 	test("a member finds a key's events in the realms of the member alone", async () => {

@@ -73,7 +73,7 @@ export function auditDays(db: Database) {
 			const reads = range.starts.map(() => 0);
 			const isRead = prepare(READS).pluck();
 			let [looked, whole] = [0, 0];
-			for (const seqs of inGroups(ofKey(query, bounds.at(-1) ?? 0), bounds[0] ?? 0, GROUP)) {
+			for (const seqs of inGroups(ofKey.walk(query, bounds.at(-1) ?? 0), bounds[0] ?? 0, GROUP)) {
 				const found = isRead.all({ seqs: JSON.stringify(seqs), realm_id, environment }) as number[];
 				for (const seq of found) {
 					const at = dayOf(bounds, seq);

@@ -1,29 +1,28 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import type { EventQuery } from "../../audit/event-query.ts";
 import { keySetOf } from "../../audit/key-parts.ts";
-import { createRowMacs } from "../../crypto/row-macs.ts";
-import { anEvent, MADE_AT } from "../../testing/rows.ts";
+import { aNewRealm, anAccount, anEvent, aRealm, MADE_AT, newId } from "../../testing/rows.ts";
+import { believeAll } from "../../testing/store.ts";
 import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { migrate } from "./migrate.ts";
-import { guardReads } from "./row-guard.ts";
 import { limitTime } from "./time-limit.ts";
 import { openChain } from "./tip.ts";
+import { allWrites } from "./writes/all.ts";
 import { keySetWrites } from "./writes/key-sets.ts";
 
 const ran: string[] = [];
 const db = new Database(":memory:", { verbose: (sql) => void ran.push(String(sql)) });
 migrate(db, MADE_AT);
-guardReads(db, createRowMacs(undefined, randomBytes));
+believeAll(db);
 limitTime(db);
 
 const QUERY = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };
 
 /** A step that reads a whole table or index; what the query itself brings is short. */
-const WALKED = /^SCAN (?!json_each|CONSTANT ROW)/;
+const WALKED = /^SCAN (?!json_each|CONSTANT ROW|held)/;
 
 const EVENTS: Record<string, [query: EventQuery, way: RegExp]> = {
 	"since an instant": [
@@ -62,18 +61,25 @@ const RUNS: RegExp[] = [
 	/^SEARCH audit_event USING COVERING INDEX audit_event_by_key_set \(<expr>=\? AND rowid<\?\)$/,
 ];
 
-test("events of a key, and those whose set holds it, are read in order from their indexes, a few of each run", () => {
+test("a member's events of a key, and those whose set holds it, are read in order from their indexes, a few of each run", () => {
 	const chain = openChain(db);
 	const set = keySetOf(["K"]);
 	const writes = keySetWrites(db, chain.append);
-	chain.append(anEvent({ realm: "r", data: { key: "K" } }));
-	writes.appendNaming(set, anEvent({ realm: "r", data: { key_set: set.hash } }));
+	const [owner, member_id] = [anAccount(), newId()];
+	const [one, two] = [aRealm(owner.id), aRealm(owner.id)];
+	const { accounts, realms } = allWrites(db, chain.append);
+	accounts.register(owner, anEvent());
+	for (const realm of [one, two]) realms.create(aNewRealm(realm), anEvent());
+	const facts = { realm_id: one.id, realm: one.slug };
+	chain.append(anEvent({ ...facts, data: { key: "K" } }));
+	writes.appendNaming(set, anEvent({ ...facts, data: { key_set: set.hash } }));
 	ran.length = 0;
 	const log = auditLog(db);
-	for (const given of [{}, { realm: "r" }, { since: MADE_AT }, { scopes: [{ member_id: "me" }] }]) {
+	const own = { scopes: [{ member_id: owner.id }] };
+	for (const given of [own, { ...own, realm: one.slug }, { ...own, since: MADE_AT }, { scopes: [{ member_id }] }]) {
 		const found = log.list({ ...QUERY, ...given, key: "K" }, undefined, 50);
-		assert.equal(found.length, "scopes" in given ? 0 : 2);
-		log.count({ ...QUERY, ...given, key: "K" });
+		const total = given.scopes === own.scopes ? 2 : 0;
+		assert.deepEqual([found.length, log.count({ ...QUERY, ...given, key: "K" })], [total, total]);
 	}
 	const plans = [...new Set(ran.filter((text) => text.startsWith("SELECT")))].map((sql) => {
 		const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[];
@@ -84,7 +90,7 @@ test("events of a key, and those whose set holds it, are read in order from thei
 		assert.deepEqual(walked, [], sql);
 	}
 	const runs = plans.filter(({ sql }) => sql.startsWith("SELECT seq FROM"));
-	assert.equal(runs.length, 2 * 2);
+	assert.ok(runs.length >= 2 * 2);
 	for (const { sql, steps } of runs) assert.ok(steps.length === 1 && RUNS.some((way) => way.test(steps[0] ?? "")), sql);
 });
 

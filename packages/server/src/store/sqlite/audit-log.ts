@@ -13,12 +13,12 @@ import type {
 } from "../../audit/model.ts";
 import { keySetIn, verifyChain } from "../../audit/verify.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
-import { ANY, fact, keyEvents } from "./key-events.ts";
-import { keySets, SETS_WITH_KEY } from "./key-sets.ts";
+import { ANY, fact, IS_OF_KEY, type KeyEvents, type KeyQuery, keyEvents } from "./key-events.ts";
+import { keySets } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { compareRows } from "./row-comparison.ts";
 import { createStatements } from "./statements.ts";
-import { IN_TIME, takeInTime } from "./time-limit.ts";
+import { IN_TIME, IN_TIME_BEFORE, takeInTime } from "./time-limit.ts";
 
 /** Events read at a time while verifying, so that no long read keeps the write-ahead log from being emptied. */
 const SEGMENT = 5000;
@@ -37,6 +37,7 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 		}
 	}
 	const prepare = createStatements(db);
+	const ofKey = keyEvents(db);
 	return {
 		...eventPages(db, ofKey),
 		count: eventCount(db, ofKey),
@@ -54,36 +55,56 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 	};
 }
 
-/** Pages of the log. One that takes too long has what was found by then, where events are looked at in their order. */
-function eventPages(db: Database) {
+/** Makes the list of a key's events, whose numbers are known. */
+function listOfKey(db: Database, ofKey: KeyEvents) {
 	const prepare = createStatements(db);
-	const ofKey = keyEvents(db);
-	/** Lists the events of a key, whose numbers are known. */
-	function listOfKey(query: EventQuery & { key: string }, before: number, limit: number): StoredEvent[] {
+	return function* list(query: KeyQuery, before: number, limit: number): Generator<StoredEvent> {
 		const { key: _, since, ...rest } = query;
 		const first = since === undefined ? 0 : (prepare(`SELECT ${FIRST_SINCE}`).pluck().get({ since }) as number);
+		const conditions = [...conditionsOf(rest), "timestamp >= @since", "seq IN (SELECT value FROM json_each(@seqs))"];
 		const isMatch = prepare(
-			`SELECT * ${where(rest, "NOT INDEXED")} AND timestamp >= @since AND seq IN (SELECT value FROM json_each(@seqs)) ORDER BY seq DESC LIMIT @limit`,
+			`SELECT * FROM audit_event NOT INDEXED WHERE ${conditions.join(" AND ")} ORDER BY seq DESC LIMIT @limit`,
 		);
-		const found: StoredEvent[] = [];
-		for (const seqs of inGroups(ofKey(query, before), first, limit)) {
-			const given = { ...bind(rest), since: since ?? "", seqs: JSON.stringify(seqs), limit: limit - found.length };
-			found.push(...(isMatch.all(given) as StoredEvent[]));
-			if (found.length === limit) break;
+		let left = limit;
+		for (const seqs of inGroups(ofKey.walk(query, before), first, limit)) {
+			const given = { ...bind(rest), since: since ?? "", seqs: JSON.stringify(seqs), limit: left };
+			const found = isMatch.all(given) as StoredEvent[];
+			yield* found;
+			left -= found.length;
+			if (left === 0) return;
 		}
-		return found;
-	}
+	};
+}
+
+/** Makes the count of events. */
+function eventCount(db: Database, ofKey: KeyEvents) {
+	const prepare = createStatements(db);
+	return (query: EventQuery): number => {
+		const all = { index: indexFor(query), condition: IS_OF_KEY, values: {} };
+		const parts = isOfKeyAlone(query) ? ofKey.parts(query) : [all];
+		const totals = parts.map(({ index, condition, values }) => {
+			const count = prepare(`SELECT count(*) ${where(query, index, condition)}`).pluck();
+			return count.get({ ...bind(query), ...values }) as number;
+		});
+		return totals.reduce((sum, total) => sum + total, 0);
+	};
+}
+
+/** Pages of the log. One that takes too long has what was found by then, where events are looked at in their order. */
+function eventPages(db: Database, ofKey: KeyEvents) {
+	const prepare = createStatements(db);
+	const eventsOfKey = listOfKey(db, ofKey);
 	return {
 		list: (query: EventQuery, position: string | undefined, limit: number): ListedEvent[] => {
 			const before = Number(position ?? Number.MAX_SAFE_INTEGER);
-			if (isOfKeyAlone(query)) return listOfKey(query, before, limit).map(withPosition);
+			const restAt = (at: number) => (at + 1 < before ? String(at + 1) : undefined);
+			if (isOfKeyAlone(query)) return takeInTime(eventsOfKey(query, before, limit), withPosition, restAt);
 			const found = prepare(
 				`SELECT * ${where(query, indexFor(query) || "NOT INDEXED")} AND seq < @before ORDER BY seq DESC LIMIT @limit`,
 			);
 			const events = found.iterate({ ...bind(query), before, limit }) as IterableIterator<StoredEvent>;
 			const isInOrder = query.token !== undefined || query.actors === undefined;
-			const restAt = (at: number) => (isInOrder && at + 1 < before ? String(at + 1) : undefined);
-			return takeInTime(events, withPosition, restAt);
+			return takeInTime(events, withPosition, isInOrder ? restAt : () => undefined);
 		},
 		export: (query: EventQuery, { after = "0", last }: EventRange, limit: number): ChainedEvent[] => {
 			const found = prepare(
@@ -98,6 +119,8 @@ function eventPages(db: Database) {
 	};
 }
 
+const CHECKPOINTS =
+	"SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint WHERE seq > ? ORDER BY seq LIMIT ?";
 const LAST_CHECKPOINT =
 	"SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq DESC LIMIT 1";
 const LAST_VERIFIED =
@@ -113,66 +136,69 @@ function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
 	return { ...event, position: String(event.seq) };
 }
 
-/** @param how the index to use, or `NOT INDEXED` to read the rows in their own order */
-function where(query: EventQuery, how = indexFor(query)): string {
-	const conditions = [
-		IN_TIME,
+/**
+ * @param how the index to use, or `NOT INDEXED` to read the rows in their own order
+ * @param isOfKey finds the events of the query's key
+ */
+function where(query: EventQuery, how = indexFor(query), isOfKey = IS_OF_KEY): string {
+	const conditions = [IN_TIME, ...conditionsOf(query), ...(query.key === undefined ? [] : [isOfKey])];
+	return `FROM audit_event ${how} WHERE ${conditions.join(" AND ")}`;
+}
+
+/** Conditions of a query, except that on the key. */
+function conditionsOf(query: EventQuery): string[] {
+	return [
 		`(${query.scopes.map(scopeText).join(" OR ") || "false"})`,
 		...(query.realm === undefined ? [] : [query.realm_id === undefined ? OF_SLUG : OF_REALM]),
-const CHECKPOINTS =
-	"SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint WHERE seq > ? ORDER BY seq LIMIT ?";
 		...(query.type === undefined
 			? []
 			: [query.type.endsWith(ANY) ? "substr(type, 1, length(@start)) = @start" : "type = @type"]),
 		...(query.actors === undefined ? [] : ["actor IN (SELECT value FROM json_each(@actors))"]),
-		...(query.key === undefined ? [] : [isOfKeyAlone(query) ? OF_KEY : IS_OF_KEY]),
 		...(query.token === undefined ? [] : [`${fact("token_id")} = @token`]),
 		...(query.since === undefined ? [] : ["timestamp >= @since", `seq >= ${FIRST_SINCE}`]),
 		...(query.until === undefined ? [] : ["timestamp < @until"]),
 	];
-	return `FROM audit_event ${how} WHERE ${conditions.join(" AND ")}`;
 }
 
 /** The lowest number since an instant, which bounds the walk from the newest event: times are hardly ever in the order of numbers. */
-const FIRST_SINCE = `(SELECT coalesce(min(seq), ${Number.MAX_SAFE_INTEGER}) FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @since)`;
+const FIRST_SINCE = `(SELECT coalesce(min(seq), ${Number.MAX_SAFE_INTEGER}) FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @since AND ${IN_TIME_BEFORE})`;
 
 const OF_SLUG = "realm = @realm";
 const OF_REALM = `(${OF_SLUG} OR realm_id = @realm_id)`;
 
-/** Without the plus, which takes the affinity of the column away, the index over the fact is of no use. */
-const IN_SETS = `${fact("key_set")} IN (SELECT +s.hash FROM ${SETS_WITH_KEY})`;
-const IS_OF_KEY = `(${fact("key")} = @key OR ${IN_SETS})`;
-const OF_KEY = `seq IN (SELECT seq FROM audit_event INDEXED BY audit_event_by_key WHERE ${fact("key")} = @key
-	UNION ALL SELECT seq FROM audit_event INDEXED BY audit_event_by_key_set WHERE ${IN_SETS})`;
-
 /** Tells whether the events of a key are looked up as such, not among those of a token or of people, who cause far fewer. */
-function isOfKeyAlone(query: EventQuery): query is EventQuery & { key: string } {
+function isOfKeyAlone(query: EventQuery): query is KeyQuery {
 	return query.key !== undefined && query.token === undefined && query.actors === undefined;
 }
 
 /** Chooses an index where one is far better than the others: SQLite has no statistics of the log. */
 function indexFor({ key, token, actors }: EventQuery): string {
 	if (token !== undefined) return "INDEXED BY audit_event_by_token";
-	if (key === undefined) return "";
-	return actors === undefined ? "NOT INDEXED" : "INDEXED BY audit_event_by_actor";
+	return key === undefined || actors === undefined ? "" : "INDEXED BY audit_event_by_actor";
 }
 
 /** Most numbers of events looked up at once. */
 const MOST_LOOKED_UP = 4096;
 
-/** Groups numbers down to the first one, few at the beginning: most pages need no more. */
+/** Groups numbers down to the first one, few at the beginning: most pages need no more. An error comes behind the numbers before it. */
 export function* inGroups(seqs: Iterable<number>, first: number, size: number): Generator<number[]> {
 	let group: number[] = [];
 	let most = size;
-	for (const seq of seqs) {
-		if (seq < first) break;
-		group.push(seq);
-		if (group.length < most) continue;
-		yield group;
-		group = [];
-		most = Math.min(MOST_LOOKED_UP, most * 4);
+	let failure: unknown;
+	try {
+		for (const seq of seqs) {
+			if (seq < first) break;
+			group.push(seq);
+			if (group.length < most) continue;
+			yield group;
+			group = [];
+			most = Math.min(MOST_LOOKED_UP, most * 4);
+		}
+	} catch (error) {
+		failure = error;
 	}
 	if (group.length > 0) yield group;
+	if (failure !== undefined) throw failure;
 }
 
 /** Makes what tells whether the set that an event refers to names what was named. A database from before sets has none. */

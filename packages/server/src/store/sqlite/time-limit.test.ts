@@ -10,10 +10,13 @@ import { openWriter } from "./open.ts";
 import { ReadWorker } from "./read-worker.ts";
 
 const { store, file } = await openTestStore({ after });
-const realm = await addRealm(store, await addAccount(store));
+const { id: member_id } = await addAccount(store);
+const realm = await addRealm(store, { id: member_id });
 const { id: realm_id, slug } = realm;
 const EVENTS = 2100;
-await Promise.all(Array.from({ length: EVENTS }, () => store.audit.append(anEvent({ realm_id, realm: slug }))));
+const key = "K";
+const read = anEvent({ realm_id, realm: slug, data: { key } });
+await Promise.all(Array.from({ length: EVENTS }, () => store.audit.append(read)));
 await store.leases.begin(aLease(realm_id), null, anEvent());
 const aside = openWriter(file);
 aside.exec("UPDATE lease SET rowid = 1024");
@@ -21,6 +24,7 @@ aside.close();
 
 const { actor } = anEvent();
 const ALL: EventQuery = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };
+const OF_MEMBER: EventQuery = { ...ALL, scopes: [{ member_id }], key };
 const DAY = { starts: [MADE_AT], end: "2030-01-02T00:00:00.000Z" };
 const EVERY_LEASE = { realm_id: "", engine: "", state: "" } as const;
 
@@ -38,6 +42,18 @@ const QUESTIONS: Record<string, (worker: ReadWorker) => Promise<unknown>> = {
 	"a count of events": (worker) => worker.question("audit", "count")(ALL),
 	"an export that finds nothing to go on from": (worker) =>
 		worker.question("audit", "export")(ALL, { after: "1023", last: "9999" }, EVENTS),
+	"a list of a key's events": (worker) => worker.question("audit", "list")(OF_MEMBER, undefined, EVENTS),
+	"a list of a key's events among all that finds nothing to go on from": (worker) =>
+		worker.question("audit", "list")({ ...ALL, key }, "2049", EVENTS),
+	"a count of a key's events": (worker) => worker.question("audit", "count")(OF_MEMBER),
+	"a count of a key's reads by day": (worker) =>
+		worker.question("audit", "readsPerDay")(
+			{ member_id, realm_id, realm: slug, key, environment: "prod" },
+			DAY,
+			EVENTS,
+		),
+	"a list since an instant long ago": (worker) =>
+		worker.question("audit", "list")({ ...ALL, since: MADE_AT }, undefined, EVENTS),
 	"a count by day": (worker) => worker.question("audit", "perDay")(realm_id, DAY),
 	"a list of leases": (worker) => worker.question("leases", "list")(EVERY_LEASE, "~", 10),
 	"a count of leases": (worker) => worker.question("leases", "count")({ ...EVERY_LEASE, realm_id }),

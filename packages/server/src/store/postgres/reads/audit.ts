@@ -102,7 +102,10 @@ async function conditionOf(
 	if (type?.endsWith(ANY)) conditions.push(`starts_with(type, ${place(type.slice(0, -1))})`);
 	else if (type !== undefined) conditions.push(`type = ${place(type)}`);
 	if (actors !== undefined) conditions.push(`actor = ANY(${place(actors)}::text[])`);
-	if (key !== undefined) conditions.push(ofKey(place(key)));
+	if (key !== undefined) {
+		const seen = await seenBy(db, scopes);
+		conditions.push(ofKey(place(key), seen && place(seen)));
+	}
 	if (token !== undefined) conditions.push(`token_id = ${place(token)}`);
 	if (since !== undefined) conditions.push(`timestamp >= ${place(since)}`);
 	if (until !== undefined) conditions.push(`timestamp < ${place(until)}`);
@@ -112,9 +115,21 @@ async function conditionOf(
 /** End of a type that stands for all types with the same beginning. */
 const ANY = ".*";
 
-/** Condition that an event names a key, or a set that holds it. */
-const ofKey = (key: string) =>
-	`(key = ${key} OR key_set IN (SELECT s.hash FROM ${SETS_WITH_KEY} WHERE k.key = ${key}))`;
+/** Condition that an event names a key, or a set that holds it: one of these realms, so that the sets of others are not looked at. */
+function ofKey(key: string, realms: string | undefined): string {
+	const inRealms = realms === undefined ? "" : ` AND s.realm_id = ANY(${realms}::text[])`;
+	return `(key = ${key} OR key_set IN (SELECT s.hash FROM ${SETS_WITH_KEY} WHERE k.key = ${key}${inRealms}))`;
+}
+
+/** Finds the realms whose events a query can see; undefined for all. */
+async function seenBy(db: Snapshot, scopes: readonly EventScope[]): Promise<string[] | undefined> {
+	const seen: string[] = [];
+	for (const { member_id } of scopes) {
+		if (member_id === undefined) return undefined;
+		seen.push(...(await realmsOf(db, member_id)));
+	}
+	return seen;
+}
 
 async function scopeText(
 	db: Snapshot,
