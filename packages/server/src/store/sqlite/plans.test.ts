@@ -154,7 +154,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"secrets.version": [() => secrets.version("r", "dev", "k", 1), /\(secret_id=\? AND version=\?\).*AND key=\?\)/],
 	"secrets.list": [() => secrets.list("r", "dev", "", 10), /secret_live \(realm_id=\? AND rowid>\?\)/],
 	"secrets.list of all": [() => secrets.list("r", undefined, "", 10), /secret_live \(realm_id=\? AND rowid>\?\)/],
-	"secrets.count": [() => secretCounts(db).count("r", "dev"), /COVERING INDEX secret_counted \(realm_id=\? AND environment=\?/],
+	"secrets.count": [() => secretCounts(db).count("r", "dev"), /COVERING INDEX secret_counted \(realm_id=\? AND env/],
 	"secrets.history": [() => secrets.history("r", "dev", "k", 10, 10), /AND key=\?\).*\(secret_id=\? AND version<\?\)/],
 	"secrets.countHistory": [() => secrets.countHistory("r", "dev", "k"), /AND key=\?\).*\(secret_id=\?\)/],
 	"secrets.countExpiring": [() => ending.countExpiring(MADE_AT, 10), /secret_version_by_end/],
