@@ -8,13 +8,7 @@ import { exportEvents, findKeys } from "./audit/export.ts";
 import { AppError } from "./errors.ts";
 import { listAllLeases, listRealmLeases } from "./leases/leases.ts";
 import { listDeletedRealms } from "./realms/deletion.ts";
-import {
-	type Caller,
-	createAccountSemaphore,
-	createLongQuestions,
-	createVerifications,
-	keysOf,
-} from "./semaphore.ts";
+import { type Caller, createAccountSemaphore, createLongQuestions, createVerifications, keysOf } from "./semaphore.ts";
 import { DECLARATIONS, type Store } from "./store/store.ts";
 import { actorOf } from "./testing/actor.ts";
 import { addAccount, addRealm, openTestRules } from "./testing/rules.ts";
