@@ -51,8 +51,8 @@ interface Share extends Recipient {
 
 /**
  * Counts the bytes of answers, or bodies, in transit. When a limit is reached, cuts the oldest of those that make no progress, of the holder that has
- * most of them; without any, refuses the new one. Whoever holds some takes more only within a part of what all others leave free, so that a few
- * holders, however much they ask for, leave room for those who hold nothing.
+ * most of them; without any, refuses the new one. A holder of some takes more only within a part of what all others leave free, so that a few
+ * holders, however much they ask for, leave room for those that hold nothing.
  */
 export class Budget {
 	readonly limits: BudgetLimits;

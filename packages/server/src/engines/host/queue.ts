@@ -7,7 +7,7 @@ export const MAX_WAITING = 64;
 const MAX_FEW = 8;
 const MAX_AT_ALL = 256;
 
-/** Who asks an engine. */
+/** Caller of an engine, and the account that pays. */
 export interface Asker {
 	/** The caller. */
 	of: Culprit;
