@@ -1,6 +1,6 @@
 import type { Target } from "./target.ts";
 
-/** Milliseconds of thread time that one input may take, unless its target allows more. */
+/** Milliseconds of thread time that one input may take. */
 const MAX_MS = 50;
 
 /** Number of inputs measured: the largest of a corpus, which take the most branches. */
@@ -20,11 +20,10 @@ export interface Costly {
 /** Grows each input to the largest that reaches the parser, and returns those that take too long. Needs sources without counters. */
 export async function findCostly(target: Target, inputs: readonly Buffer[]): Promise<Costly[]> {
 	const found: Costly[] = [];
-	const { max_ms = MAX_MS } = target;
 	for (const input of inputs.slice(-MAX_MEASURED)) {
 		for (const large of grown(input, target.max_bytes)) {
-			const milliseconds = await costOf(target, large, max_ms);
-			if (milliseconds > max_ms) found.push({ input, bytes: large.length, milliseconds });
+			const milliseconds = await costOf(target, large);
+			if (milliseconds > MAX_MS) found.push({ input, bytes: large.length, milliseconds });
 		}
 	}
 	return found;
@@ -51,9 +50,9 @@ function* grown(input: Buffer, max_bytes: number): Generator<Buffer> {
 }
 
 /** Returns the thread's own work, without that of other programs and threads. */
-async function costOf(target: Target, input: Buffer, max_ms: number): Promise<number> {
+async function costOf(target: Target, input: Buffer): Promise<number> {
 	let best = Number.POSITIVE_INFINITY;
-	for (let round = 0; round < ROUNDS && best > max_ms / 2; round++) {
+	for (let round = 0; round < ROUNDS && best > MAX_MS / 2; round++) {
 		const before = process.threadCpuUsage();
 		await (target.parse ?? target.check)(input);
 		const { user, system } = process.threadCpuUsage(before);

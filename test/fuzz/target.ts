@@ -4,8 +4,6 @@ export interface Target {
 	readonly sources: RegExp;
 	/** Bytes of the largest input that reaches the parser. */
 	readonly max_bytes: number;
-	/** Milliseconds that one input may take, 50 by default: more for a file of the person who runs the program, which does nothing else meanwhile. */
-	readonly max_ms?: number;
 	/** First inputs: at least one that the parser accepts. */
 	readonly seeds: readonly (string | Buffer)[];
 	/** Pieces of the grammar, for mutations that random bytes would hardly find. */
