@@ -36,6 +36,9 @@ interface Attempt {
 	ended_ms: number;
 }
 
+/** Agents of the requests under way. */
+const agents = new Set<Agent>();
+
 /** Posts a body, or gets without one, from an address and a connection of its own. */
 async function ask(
 	localAddress: string,
@@ -45,6 +48,7 @@ async function ask(
 ): Promise<[IncomingMessage, string]> {
 	const { hostname, port } = new URL(server.url);
 	const agent = new Agent({ localAddress, ca: server.ca });
+	agents.add(agent);
 	const headers = {
 		...(body && { "content-type": "application/json" }),
 		...(token && { authorization: `Bearer ${token}` }),
@@ -55,6 +59,7 @@ async function ask(
 	const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
 	const received = await text(answer);
 	agent.destroy();
+	agents.delete(agent);
 	return [answer, received];
 }
 
@@ -171,7 +176,8 @@ const WAITS: [what: string, ask: (source: string, at: number) => Promise<unknown
 test("requests that wait for a password check or a provider hold none of the slots", async (t) => {
 	t.after(await setSilentProviders());
 	for (const [row, [what, wait]] of WAITS.entries()) {
-		const waiting = Array.from({ length: 44 }, (_, at) => wait(`127.1.${row}.${Math.floor(at / WAITING) + 1}`, at));
+		const asked = Array.from({ length: 44 }, (_, at) => wait(`127.1.${row}.${Math.floor(at / WAITING) + 1}`, at));
+		const ended = Promise.allSettled(asked);
 		await eventually(`more ${what} than there are slots, without one`, async () => {
 			const { text: metrics } = await client.send("GET", "/metrics");
 			const value = (series: string) => Number(metrics.split(`\n${series} `)[1]?.split("\n", 1)[0]);
@@ -182,6 +188,8 @@ test("requests that wait for a password check or a provider hold none of the slo
 			];
 			return busy > 33 && held <= 4 && late === 0;
 		});
-		await Promise.all(waiting);
+		for (const agent of agents) agent.destroy();
+		agents.clear();
+		await ended;
 	}
 });
