@@ -20,7 +20,7 @@ const NAMED: Record<string, string[]> = {
 	[`${SERVER}/http/bodies.test.ts`]: ["body_bytes", "body_bytes_per_source"],
 	[`${SERVER}/http/page-answers.test.ts`]: ["answer_bytes_per_token"],
 	[`${SERVER}/http/request-queue.test.ts`]: ["requests_waiting_for_commits", "requests_waiting_per_source"],
-	[`${SERVER}/engines/host/payer-failures.test.ts`]: ["engine_failures_per_account"],
+	[`${SERVER}/engines/host/failures.payers.test.ts`]: ["engine_failures_per_account"],
 	[`${SERVER}/engines/host/pool.test.ts`]: ["engine_calls_waiting_per_realm"],
 	[`${SERVER}/engines/limits.test.ts`]: ["max_connections", "max_connections_per_realm"],
 	[`${SERVER}/sso/ask-directory.test.ts`]: ["directory_login_wait_ms"],

@@ -5,6 +5,7 @@ import type { Actor, Capability } from "../policy/model.ts";
 import type { Caller, EngineNeeds } from "./engines.ts";
 import { logEngineOf } from "./events.ts";
 import type { CatalogEntry } from "./host/catalog.ts";
+import type { Member } from "./kinds/connector.ts";
 
 /**
  * Admits a member of a realm to an engine, before any check of roles.
@@ -25,6 +26,11 @@ export async function admit(
 			await logEngineOf(needs, { actor, realm, type }, "engine.error", { method, code: error.code });
 		throw error;
 	}
+}
+
+/** Names whom an engine's failures count against. */
+export function memberOf({ actor, realm }: Caller): Member {
+	return { realm_id: realm.id, payer: actor.payer };
 }
 
 /** Lets a member use a role of an engine. @throws AppError forbidden, insufficient_scope. Design: §8, §13 */

@@ -12,7 +12,6 @@ import type { System } from "../system.ts";
 import type { ConfigSealer } from "./config/sealed-config.ts";
 import type { Catalog } from "./host/catalog.ts";
 import type { EngineHost } from "./host/host.ts";
-import type { Member } from "./kinds/connector.ts";
 import type { EngineStore } from "./model.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
 
@@ -40,11 +39,6 @@ export interface Caller {
 	actor: Actor;
 	realm: RealmAccess;
 	engine: ReadyEngine;
-}
-
-/** Names whom an engine's failures count against. */
-export function memberOf({ actor, realm }: Caller): Member {
-	return { realm_id: realm.id, payer: actor.payer };
 }
 
 /** Makes the semaphore of engines' callers: anybody may own many realms, between which an engine divides its time. Design: §13 */

@@ -2,8 +2,8 @@ import { type Fields, formatDuration, MAX_REQUEST_BYTES, parseDuration } from "@
 import { AppError } from "../errors.ts";
 import { invalidTtl } from "../expiry.ts";
 import type { Actor } from "../policy/model.ts";
-import { admit, authorizeRole } from "./authorize.ts";
-import { type Caller, type EngineNeeds, memberOf } from "./engines.ts";
+import { admit, authorizeRole, memberOf } from "./authorize.ts";
+import type { Caller, EngineNeeds } from "./engines.ts";
 import { fail, logEngine } from "./events.ts";
 import type { CatalogEntry } from "./host/catalog.ts";
 import { EngineUnavailable } from "./host/model.ts";

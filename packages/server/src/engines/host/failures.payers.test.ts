@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createPayerFailures, MAX_FAILURES_OF_PAYER } from "./payer-failures.ts";
+import { createPayerFailures, MAX_FAILURES_OF_PAYER } from "./failures.ts";
 
 const WINDOW_MS = 60_000;
 
