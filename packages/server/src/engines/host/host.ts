@@ -3,8 +3,8 @@ import type { Log } from "../../log.ts";
 import { system as realSystem, type System } from "../../system.ts";
 import type { Catalog, CatalogEntry } from "./catalog.ts";
 import { faultOfVersion } from "./describe-check.ts";
-import { type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
 import { createPayerFailures } from "./failures.ts";
+import { type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
 import { Pool } from "./pool.ts";
 import { MAX_WAITING } from "./queue.ts";
 
