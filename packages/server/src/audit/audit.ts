@@ -8,7 +8,6 @@ import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/au
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { AccountSemaphore, QuestionNeeds } from "../semaphore.ts";
-import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import type { Comparison } from "./comparison.ts";
 import type { EventQuery, EventScope } from "./event-query.ts";
@@ -36,7 +35,10 @@ export interface AuditNeeds extends QuestionNeeds {
 
 /** Dependencies of verifying the log. */
 export interface VerifyNeeds extends AuditNeeds {
-	store: AuditNeeds["store"] & Pick<Store, "misfits">;
+	store: AuditNeeds["store"] & {
+		/** Names what does not fit the keys of rows or the tip. */
+		misfits(): Promise<{ access: string[]; content: string[] }>;
+	};
 	verifications: Pick<AccountSemaphore, "run">;
 }
 
