@@ -58,7 +58,8 @@ interface CalledHost extends EngineHost {
 export function callable(host: EngineHost, realm?: string): CalledHost {
 	return {
 		...host,
-		call: async (type, started, method, params, of = realm) => host.pool(type, started).call(method, params, of),
+		call: async (type, started, method, params, of = realm, payer) =>
+			host.pool(type, started).call(method, params, of, payer),
 	};
 }
 
