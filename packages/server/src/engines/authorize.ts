@@ -28,9 +28,10 @@ export async function admit(
 	}
 }
 
-/** Names whom an engine's failures count against. */
+/** Names whom an engine's failures count against: an account's machines, which others may use, count apart from its people. */
 export function memberOf({ actor, realm }: Caller): Member {
-	return { realm_id: realm.id, payer: actor.payer };
+	const { payer, machine } = actor;
+	return { realm_id: realm.id, payer: machine === undefined ? payer : `machines of ${payer}` };
 }
 
 /** Lets a member use a role of an engine. @throws AppError forbidden, insufficient_scope. Design: §8, §13 */

@@ -113,3 +113,12 @@ test("a generator ends when its reader does, and when the client of its request 
 	await assert.rejects(reading, (error) => error instanceof AppError && error.code === "request_timeout");
 	assert.deepEqual([ended, listeners.size], [2, 0]);
 });
+
+test("a process that was stopped within a step makes others wait for no more than a moment", async (t) => {
+	const pace = new Pace();
+	let stopped_ms = 0;
+	const real = performance.now.bind(performance);
+	t.mock.method(performance, "now", () => real() + stopped_ms);
+	const stop = async () => void (stopped_ms = 600_000);
+	await Promise.all([pace.step(["ada"], stop), pace.step(["bob"], async () => undefined)]);
+});

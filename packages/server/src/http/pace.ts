@@ -5,6 +5,9 @@ import { onClientGone } from "../request-slot.ts";
 /** Milliseconds that all long work of one kind may take in one turn of the event loop. */
 const SHARE_MS = 4;
 
+/** Maximum milliseconds of a pause: a process that was stopped within a step owes none. */
+const MAX_REST_MS = 100;
+
 /** Items of a list that are worked on in one step. */
 const FEW = 50;
 
@@ -82,7 +85,7 @@ export class Pace {
 	}
 
 	#begin(): void {
-		const rest = this.#rest_ms;
+		const rest = Math.min(this.#rest_ms, MAX_REST_MS);
 		this.#rest_ms = 0;
 		if (rest >= 1) {
 			this.#next = setTimeout(() => this.#begin(), rest);

@@ -38,7 +38,8 @@ export function decideInvitation(
 	if (count >= MAX_INVITATIONS) return "limit_reached";
 	const isFull = realms.some((realm) => {
 		const counted = realm.owner_id === created_by ? realm.own : realm.count;
-		return counted >= MAX_INVITATIONS_OF_REALM;
+		// Each of a realm's successive owners has its own, up to a bound of all.
+		return counted >= MAX_INVITATIONS_OF_REALM || realm.count >= 10 * MAX_INVITATIONS_OF_REALM;
 	});
 	return isFull ? "realm_limit_reached" : "done";
 }

@@ -148,17 +148,18 @@ function createAsking(needs: FetchNeeds, now: () => number) {
 	}
 
 	/**
-	 * Begins to ask when the payer's turn comes. Each payer has a turn of its own, and all are served by the one that comes first.
+	 * Begins to ask when the turn of the payer's realm comes. Each has a turn of its own, and all are served by the one that comes first.
 	 * @returns once it has begun, or was done for another entry
 	 * @throws IssuerUnavailable when too many issuers of this payer wait
 	 */
 	function begin(entry: Remembered, source: Asked, keys_host?: string): Promise<void> {
-		const { payer } = source;
+		const { payer, realm_id } = source;
+		const place = `${payer} ${realm_id}`;
 		const pause = pauseOf(source, keys_host);
-		const known = entry.waiting.get(payer);
+		const known = entry.waiting.get(place);
 		if (known !== undefined) return known.promise;
 		const begun = Promise.withResolvers<void>();
-		entry.waiting.set(payer, begun);
+		entry.waiting.set(place, begun);
 		const work = async () => {
 			if (wasAsked(entry, pause)) return;
 			askers.set(payer, pause, entry);
@@ -167,9 +168,9 @@ function createAsking(needs: FetchNeeds, now: () => number) {
 			await entry.asking;
 		};
 		void turns
-			.run(work, { keys: [payer], limit_ms: WAIT_MS })
+			.run(work, { keys: [payer, place, realm_id], limit_ms: WAIT_MS })
 			.then(begun.resolve, begun.reject)
-			.finally(() => entry.waiting.delete(payer));
+			.finally(() => entry.waiting.delete(place));
 		return begun.promise;
 	}
 
@@ -180,7 +181,11 @@ function createAsking(needs: FetchNeeds, now: () => number) {
 	 */
 	async function refresh(entry: Remembered, source: Asked, keys_host?: string): Promise<boolean> {
 		const pause = pauseOf(source, keys_host);
-		if (!wasAsked(entry, pause)) await begin(entry, source, keys_host);
+		if (!wasAsked(entry, pause)) {
+			// Also for a request that joins another's wait.
+			releaseSlot();
+			await begin(entry, source, keys_host);
+		}
 		if (entry.asking === undefined) return isRecent(entry);
 		askers.set(source.payer, pause, entry);
 		releaseSlot();

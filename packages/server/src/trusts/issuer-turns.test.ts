@@ -28,8 +28,8 @@ async function setUp(silent: number) {
 	return { peer, keys, ask, slow: Promise.allSettled(slow) };
 }
 
-/** Issuers of an account that are asked at once, and those that may wait. */
-const [AT_ONCE, WAITING] = [2, 16];
+/** Issuers of an account in one realm that are asked at once, and those that may wait: half of the account's. */
+const [AT_ONCE, WAITING] = [1, 8];
 
 suite("an account whose issuers are slow", { concurrency: true }, () => {
 	test("that waits for an issuer does not keep another from asking it, and is served with it", async () => {
