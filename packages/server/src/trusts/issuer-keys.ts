@@ -154,8 +154,7 @@ function createAsking(needs: FetchNeeds, now: () => number) {
 	 */
 	function begin(entry: Remembered, source: Asked, keys_host?: string): Promise<void> {
 		const { payer, realm_id } = source;
-		const place = `${payer} ${realm_id}`;
-		const pause = pauseOf(source, keys_host);
+		const [place, pause] = [`${payer} ${realm_id}`, pauseOf(source, keys_host)];
 		const known = entry.waiting.get(place);
 		if (known !== undefined) return known.promise;
 		const begun = Promise.withResolvers<void>();
@@ -182,7 +181,6 @@ function createAsking(needs: FetchNeeds, now: () => number) {
 	async function refresh(entry: Remembered, source: Asked, keys_host?: string): Promise<boolean> {
 		const pause = pauseOf(source, keys_host);
 		if (!wasAsked(entry, pause)) {
-			// Also for a request that joins another's wait.
 			releaseSlot();
 			await begin(entry, source, keys_host);
 		}
