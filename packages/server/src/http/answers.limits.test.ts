@@ -37,7 +37,10 @@ test("unread answers hold 64 MiB in all, and one of 5 s makes room for another",
 	let now = 0;
 	t.mock.method(performance, "now", () => now);
 	const { cut, send, fill } = bench();
-	for (const account of ["a", "b", "c", "d"]) for (const token of "1234") await fill(account + token, account);
+	for (const token of "1234") await fill(`a${token}`, "a");
+	await assert.rejects(send("a5", "a"), / 16 MiB \(answer_bytes_per_account\)/);
+	// Each leaves as much free as it takes: the last quarter of a MiB stays.
+	for (let count = 0; count < 48 * 4 - 1; count++) await send(`one ${count}`, `one ${count}`);
 	await assert.rejects(send("e1", "e"), / 64 MiB \(answer_bytes\)/);
 	now = 4999;
 	await assert.rejects(send("e1", "e"), / 64 MiB \(answer_bytes\)/);
