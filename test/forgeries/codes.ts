@@ -4,7 +4,7 @@ import { invitation, type Person, unique } from "../harness/fixtures.ts";
 import type { Invitation } from "../harness/resources.ts";
 import { addFactor, nextCode } from "../harness/totp.ts";
 
-/** Who makes codes and second factors, and for whom. */
+/** Makers of codes and second factors, and their owners. */
 export interface CodePeople {
 	readonly root: Person;
 	readonly owner: Person;

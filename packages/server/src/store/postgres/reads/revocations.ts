@@ -28,7 +28,7 @@ export function revocationReads(db: Snapshot): Late<Implementations<"scan">["rev
 				whose,
 				now,
 			]);
-			const placeOf = await places(db, [...tokens, ...trusts]);
+			const machineName = await machineNames(db, [...tokens, ...trusts]);
 			const slugs = await slugsOf(db, machines);
 			return {
 				machines: machines.map(({ realm_id, name, role, created_at }) => ({
@@ -39,14 +39,14 @@ export function revocationReads(db: Snapshot): Late<Implementations<"scan">["rev
 				})),
 				machine_tokens: tokens.map(({ id, machine_id, prefix, created_at, expires_at }) => ({
 					id,
-					machine: placeOf(machine_id),
+					machine: machineName(machine_id),
 					prefix,
 					created_at,
 					expires_at,
 				})),
 				trusts: trusts.map(({ id, machine_id, name, type, created_at }) => ({
 					id,
-					machine: placeOf(machine_id),
+					machine: machineName(machine_id),
 					name,
 					type,
 					created_at,
@@ -62,8 +62,8 @@ export function revocationReads(db: Snapshot): Late<Implementations<"scan">["rev
 	};
 }
 
-/** Reads where machines are, as `realm/machine`. */
-async function places(db: Snapshot, rows: readonly { machine_id: string }[]): Promise<(id: string) => string> {
+/** Reads the names of machines, as `realm/machine`. */
+async function machineNames(db: Snapshot, rows: readonly { machine_id: string }[]): Promise<(id: string) => string> {
 	const ids = rows.map(({ machine_id }) => machine_id);
 	const machines = await db.believed("machine", "id = ANY($1::text[])", [ids]);
 	const slugs = await slugsOf(db, machines);
