@@ -130,7 +130,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 function createAsking(needs: FetchNeeds, now: () => number) {
 	/** Of those that share a pause, the one that asked last. */
 	const askers = new FairMemory<Remembered>(2 * MAX_ISSUERS);
-	const turns = createTurns();
+	const turns = createIssuerSemaphore();
 	const isRecent = ({ asking, asked_at }: Remembered) => asking !== undefined || now() - asked_at < PAUSE_MS;
 	const wasAsked = (entry: Remembered, pause: string) =>
 		[entry, askers.peek(pause)].some((one) => one !== undefined && isRecent(one));
@@ -211,7 +211,7 @@ async function refusalOf(work: Promise<unknown>): Promise<IssuerUnavailable | un
 	return undefined;
 }
 
-const createTurns = () =>
+const createIssuerSemaphore = () =>
 	createSemaphore(AT_ONCE, {
 		each: OF_AN_ACCOUNT,
 		waiting: WAITING,

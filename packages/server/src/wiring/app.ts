@@ -109,7 +109,7 @@ export function wireApp(parts: AppParts) {
 	const identify = createIdentify({ ...signing, store, system, second_factor: config.second_factor, noted });
 	const issuer_keys = createIssuerKeys({ ...config.trusts, look_ups: createLookUps() });
 	const metrics = createMetrics({ ...parts, issuer_keys });
-	const turns = createTurns(limits);
+	const turns = createWorkLimits(limits);
 	const { promotions, rewrites, whole_reads, long_questions, verifications, calls } = turns;
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
@@ -157,7 +157,7 @@ export function wireApp(parts: AppParts) {
 }
 
 /** Makes the turns that accounts take in costly work. */
-function createTurns(limits: Pick<Limits, "add">) {
+function createWorkLimits(limits: Pick<Limits, "add">) {
 	const turns = {
 		promotions: createPromotions(),
 		rewrites: createRewrites(),

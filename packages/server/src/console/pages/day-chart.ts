@@ -49,10 +49,10 @@ function bar({ days, counted, bad, to, chosen }: DayChart, one: CountedDay, x: n
 	};
 	const refused = one.bad ?? 0;
 	const below = refused === 0 ? 0 : heightOf(refused, most);
-	const says = `${one.day}: ${one.count} ${counted.toLowerCase()}${bad === undefined ? "" : `, ${refused} ${bad.toLowerCase()}`}`;
+	const label = `${one.day}: ${one.count} ${counted.toLowerCase()}${bad === undefined ? "" : `, ${refused} ${bad.toLowerCase()}`}`;
 	const target = to(one.day, dayAfter(one.day));
 	const whole = html`<rect x="${x.toFixed(1)}" y="0" width="${width}" height="${HEIGHT}" class="${one.day === chosen ? "whole chosen" : "whole"}"></rect>`;
-	return html`<a href="${target}" tabindex="-1"><title>${says}</title>${whole}${part(refused, 0, "bad")}${part(one.count - refused, below, "")}</a>`;
+	return html`<a href="${target}" tabindex="-1"><title>${label}</title>${whole}${part(refused, 0, "bad")}${part(one.count - refused, below, "")}</a>`;
 }
 
 const heightOf = (count: number, most: number) => Math.max(MIN_HEIGHT, (count / most) * HEIGHT);

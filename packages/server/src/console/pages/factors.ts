@@ -68,8 +68,8 @@ async function shownOnce({ system }: FactorPageNeeds, visit: Visit): Promise<Htm
 		const [, link = ""] = secret.split("\n");
 		const note =
 			"Scan the code with the app, type the secret into it, or open the link with it. Then confirm it below with the first code.";
-		const says = "QR code of the link above, for an authenticator app";
-		return onceBox("Secret for the app", secret, note, await qrPicture(link, says));
+		const label = "QR code of the link above, for an authenticator app";
+		return onceBox("Secret for the app", secret, note, await qrPicture(link, label));
 	}
 	const codes = takeOnce(visit, system, targetOf(CODES));
 	if (codes === undefined) return undefined;
