@@ -41,7 +41,7 @@ interface Site {
 export function createSite(needs: SiteNeeds, is_chosen: boolean): Pages {
 	const { origin } = new URL(needs.address());
 	const challenges = createChallenges(needs.system);
-	needs.limits.add(challenges.limit);
+	for (const limit of challenges.limits) needs.limits.add(limit);
 	const site: Site = {
 		needs,
 		origin,

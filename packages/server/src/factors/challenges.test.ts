@@ -50,9 +50,10 @@ test("an account may use 20 challenges in 5 minutes from any browser, and other 
 	for (let count = 0; count < 20; count++) assert.equal(useOne(challenges, ADA), true);
 	assert.throws(() => useOne(challenges, ADA), { code: "rate_limited", message: /passkey_uses_per_account/ });
 	assert.equal(useOne(challenges, "another"), true);
-	assert.deepEqual([challenges.limit.used(), challenges.limit.refused?.()], [20, 1]);
+	const [limit = assert.fail()] = challenges.limits;
+	assert.deepEqual([limit.used(), limit.refused?.()], [20, 1]);
 	system.advance(5 * 60_000);
-	assert.equal(challenges.limit.used(), 0);
+	assert.equal(limit.used(), 0);
 	assert.equal(useOne(challenges, ADA), true);
 });
 
@@ -66,7 +67,10 @@ test("while half of the memory is taken, each account may use two; a full memory
 		for (let count = 0; count < 2; count++) assert.equal(useOne(challenges, `late ${account}`), true);
 		if (account === 0) assert.throws(() => useOne(challenges, "late 0"), { code: "rate_limited" });
 	}
-	assert.throws(() => useOne(challenges, ADA), { code: "overloaded" });
+	const [, limit = assert.fail()] = challenges.limits;
+	assert.deepEqual([limit.name, limit.used(), limit.max, limit.refused?.()], ["passkey_uses", 10_000, 10_000, 0]);
+	assert.throws(() => useOne(challenges, ADA), { code: "overloaded", message: /\(passkey_uses\)/ });
+	assert.equal(limit.refused?.(), 1);
 	system.advance(5 * 60_000);
 	assert.equal(useOne(challenges, ADA), true);
 });

@@ -22,7 +22,8 @@ const MAX_USED = 10_000;
 const MAX_OF_ACCOUNT = 20;
 const MAX_WHEN_SCARCE = 2;
 
-const NAME = "passkey_uses_per_account";
+/** Names of the limits on used challenges: of one account, and of all. */
+const [OF_ACCOUNT, OF_ALL] = ["passkey_uses_per_account", "passkey_uses"];
 
 /** Seconds to wait after too many uses of passkeys. */
 const RETRY_S = 60;
@@ -40,8 +41,8 @@ export interface Challenges {
 	make(holder: string): string;
 	/** Begins the check of an answer. @param holder the browser or session that brings it */
 	checkFor(holder: string): ChallengeCheck;
-	/** The limit on the challenges that one account uses, for display. */
-	limit: Limit;
+	/** The limits on used challenges, for display. */
+	limits: readonly Limit[];
 }
 
 /**
@@ -82,14 +83,15 @@ export function createChallenges({ now, randomBytes }: Pick<System, "now" | "ran
 				useUp: (user_id) => accepted !== undefined && used.add(user_id, accepted, endOf(accepted)),
 			};
 		},
-		limit: used.limit,
+		limits: used.limits,
 	};
 }
 
 /** Remembers the used challenges of each account until they end. */
 function createUsed(now: System["now"]) {
 	const accounts = new Map<string, Map<string, number>>();
-	let [total, refused] = [0, 0];
+	let total = 0;
+	const refused = { of_account: 0, of_all: 0 };
 
 	/** Forgets what has ended. @returns the account's challenges */
 	function forget(user_id: string, of: Map<string, number>): Map<string, number> {
@@ -106,11 +108,14 @@ function createUsed(now: System["now"]) {
 		if (total >= MAX_USED / 2) forgetAll();
 		const of = forget(user_id, accounts.get(user_id) ?? new Map<string, number>());
 		if (of.has(challenge)) return false;
-		if (total >= MAX_USED) throw refuse("overloaded", "too many passkeys are used at once");
+		if (total >= MAX_USED) {
+			refused.of_all += 1;
+			throw refuse("overloaded", `too many passkeys are used at once (${OF_ALL})`);
+		}
 		const most = total >= MAX_USED / 2 ? MAX_WHEN_SCARCE : MAX_OF_ACCOUNT;
 		if (of.size >= most) {
-			refused += 1;
-			throw refuse("rate_limited", `this account used a passkey ${most} times within 5 minutes (${NAME})`);
+			refused.of_account += 1;
+			throw refuse("rate_limited", `this account used a passkey ${most} times within 5 minutes (${OF_ACCOUNT})`);
 		}
 		accounts.set(user_id, of.set(challenge, until));
 		total += 1;
@@ -122,9 +127,34 @@ function createUsed(now: System["now"]) {
 		return Math.max(0, ...accounts.values().map(({ size }) => size));
 	}
 
-	const hint = "one account signs in with a passkey again and again: auth.login in the audit log names it";
-	const limit: Limit = { name: NAME, max: MAX_OF_ACCOUNT, used: fullest, refused: () => refused, hint };
-	return { add, limit };
+	function all(): number {
+		forgetAll();
+		return total;
+	}
+
+	return { add, limits: limitsOf({ fullest, all }, refused) };
+}
+
+function limitsOf(
+	{ fullest, all }: { fullest(): number; all(): number },
+	refused: { of_account: number; of_all: number },
+): Limit[] {
+	return [
+		{
+			name: OF_ACCOUNT,
+			max: MAX_OF_ACCOUNT,
+			used: fullest,
+			refused: () => refused.of_account,
+			hint: "one account signs in with a passkey again and again: auth.login in the audit log names it",
+		},
+		{
+			name: OF_ALL,
+			max: MAX_USED,
+			used: all,
+			refused: () => refused.of_all,
+			hint: "many accounts sign in with passkeys at once: auth.login in the audit log names them and their addresses",
+		},
+	];
 }
 
 function refuse(code: "rate_limited" | "overloaded", why: string): AppError {
