@@ -84,13 +84,23 @@ test("the most that is read, honest and not, is read in time", options, async ()
 });
 
 test("more responses than can wait are not read at all, from any source", options, async () => {
-	const { write, identifyFrom } = examiner();
+	const { saml, write, identifyFrom } = examiner();
+	const limit = saml.limits.find(({ name }) => name === "saml_responses_waiting") ?? assert.fail();
 	const document = write({});
 	const sources = Array.from({ length: 80 }, (_, at) => `192.0.2.${at}`);
-	const outcomes = await Promise.allSettled(sources.map((source) => identifyFrom(source, document)));
+	await identifyFrom("192.0.2.200", document);
+	const before = limit.refused?.() ?? 0;
+	const asked = Promise.allSettled(sources.map((source) => identifyFrom(source, document)));
+	await setImmediate();
+	assert.deepEqual([limit.used(), limit.max], [64, 64]);
+	const outcomes = await asked;
 	const refused = outcomes.filter((outcome) => outcome.status === "rejected");
 	assert.equal(refused.length, 80 - 65, "one is read, and 64 wait");
-	for (const { reason } of refused) assert.equal(reason.name, "ProviderUnavailable");
+	for (const { reason } of refused) {
+		assert.equal(reason.name, "ProviderUnavailable");
+		assert.match(reason.message, /\(saml_responses_waiting\)/);
+	}
+	assert.equal(limit.refused?.(), before + 15);
 });
 
 test("one source may send what takes long as often as it likes, and the others get their answer", options, async () => {

@@ -21,8 +21,8 @@ export async function loadProtocols(protocols: Protocols, store: Pick<SsoStore, 
 
 /** Makes the loader. @param limits to which a protocol adds its own when it is loaded */
 export function createProtocols(limits: Pick<Limits, "add">): Protocols {
-	const counted = <Made extends { limit: Limit }>(made: Made) => {
-		limits.add(made.limit);
+	const counted = <Made extends { limits: readonly Limit[] }>(made: Made) => {
+		for (const limit of made.limits) limits.add(limit);
 		return made;
 	};
 	const oidc = once(async () => counted((await import("./oidc/oidc.ts")).createOidc()));

@@ -69,6 +69,11 @@ export class ThreadPool<Question, Answer> {
 		this.#limits = { width: 1, waiting: Number.POSITIVE_INFINITY, ahead: 1, ...limits };
 	}
 
+	/** Number of questions that wait for a thread. */
+	get waiting(): number {
+		return this.#waiting.size;
+	}
+
 	/**
 	 * Asks when the question's turn comes.
 	 * @param within_ms milliseconds for everything, the wait and the start of a thread included

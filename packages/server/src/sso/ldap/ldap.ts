@@ -30,7 +30,7 @@ export interface Ldap {
 	/** The name under which guesses of a person's password are counted: the same for every spelling. */
 	accountOf(settings: LdapSettings, username: string): string;
 	/** The limit on waiting questions, for display. */
-	limit: Limit;
+	limits: readonly Limit[];
 	/** Ends the questions under way. */
 	close(): Promise<void>;
 }
@@ -59,13 +59,15 @@ export function createLdap(): Ldap {
 			read(await ask(settings, undefined));
 		},
 		accountOf,
-		limit: {
-			name: LIMIT,
-			max: OF_DIRECTORY.waiting,
-			used: semaphore.fullest,
-			refused: semaphore.refused,
-			hint: "a directory is slow to answer: its logins wait for each other",
-		},
+		limits: [
+			{
+				name: LIMIT,
+				max: OF_DIRECTORY.waiting,
+				used: semaphore.fullest,
+				refused: semaphore.refused,
+				hint: "a directory is slow to answer: its logins wait for each other",
+			},
+		],
 		close: threads.close,
 	};
 }

@@ -49,7 +49,7 @@ export interface Oidc {
 	/** Tests whether the provider's addresses and keys are available. @throws ProviderUnavailable */
 	test(settings: OidcSettings): Promise<void>;
 	/** The limit on waiting logins, for display. */
-	limit: Limit;
+	limits: readonly Limit[];
 }
 
 /** Name of the limit on waiting logins. */
@@ -97,13 +97,15 @@ export function createOidc(): Oidc {
 			});
 			return address.href;
 		},
-		limit: {
-			name: LIMIT,
-			max: OF_SOURCE.waiting,
-			used: semaphore.fullest,
-			refused: semaphore.refused,
-			hint: "one source ends many logins at a provider: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
-		},
+		limits: [
+			{
+				name: LIMIT,
+				max: OF_SOURCE.waiting,
+				used: semaphore.fullest,
+				refused: semaphore.refused,
+				hint: "one source ends many logins at a provider: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
+			},
+		],
 		async identify(id, settings, flow, query, source) {
 			if (query.state !== flow.state) throw new SsoRefusal("request");
 			const provider = await providerOf(id, settings);

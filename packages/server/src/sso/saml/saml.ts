@@ -19,13 +19,13 @@ const LIMIT_MS = 2000;
 /** Responses that may wait for their turn. */
 const MAX_WAITING = 64;
 
-/** Name of the limit on waiting logins. */
-const LIMIT = "saml_responses_waiting_per_source";
+/** Names of the limits on waiting responses: of one source, and of all. */
+const [LIMIT_OF_SOURCE, LIMIT] = ["saml_responses_waiting_per_source", "saml_responses_waiting"];
 /**
  * Of one source, one response is read and sixteen wait, for this many milliseconds: even the slowest of them delay the other sources by one response
  * only. The thread's queue bounds the number of sources.
  */
-const OF_SOURCE = { each: 1, waiting: 16, busy: () => tooManyLogins(LIMIT) };
+const OF_SOURCE = { each: 1, waiting: 16, busy: () => tooManyLogins(LIMIT_OF_SOURCE) };
 const MAX_TURN_MS = 10_000;
 
 /** Providers whose settings are kept for the minute. */
@@ -78,27 +78,29 @@ export interface Saml {
 	metadata(sp: ServiceProvider): string;
 	/** Tests whether these settings allow logins. @throws ProviderUnavailable */
 	test(settings: SamlSettings, now: Date): Promise<void>;
-	/** The limit on waiting responses, for display. */
-	limit: Limit;
+	/** The limits on waiting responses, for display. */
+	limits: readonly Limit[];
 	/** Ends the thread. */
 	close(): Promise<void>;
 }
 
 /** Makes the adapter. Its thread starts with the first question. Design: §11 */
 export function createSaml(): Saml {
-	const limits = { start, limit_ms: LIMIT_MS, waiting: MAX_WAITING, idle_ms: IDLE_MS };
-	const thread = new ThreadPool<SamlQuestion, SamlAnswer>(limits);
+	const thread = createThread();
 	const semaphore = createSemaphore(Number.POSITIVE_INFINITY, OF_SOURCE);
 	const read = createReader(thread);
 	return {
 		metadata: writeMetadata,
-		limit: {
-			name: LIMIT,
-			max: OF_SOURCE.waiting,
-			used: semaphore.fullest,
-			refused: semaphore.refused,
-			hint: "one source sends many SAML responses: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
-		},
+		limits: [
+			{
+				name: LIMIT_OF_SOURCE,
+				max: OF_SOURCE.waiting,
+				used: semaphore.fullest,
+				refused: semaphore.refused,
+				hint: "one source sends many SAML responses: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
+			},
+			thread.limit,
+		],
 		close: () => thread.close(),
 		async loginUrl(id, settings, sp, request_id, now, reauthenticate = false) {
 			const { sso_url } = found(await read(id, settings, now).catch(aboutSettings));
@@ -123,8 +125,34 @@ export function createSaml(): Saml {
 	};
 }
 
+/** The thread that reads what providers sent, and the limit on what waits for it. */
+function createThread() {
+	const pool = new ThreadPool<SamlQuestion, SamlAnswer>({
+		...{ start, limit_ms: LIMIT_MS, waiting: MAX_WAITING, idle_ms: IDLE_MS },
+	});
+	let refused = 0;
+	const limit: Limit = {
+		name: LIMIT,
+		max: MAX_WAITING,
+		used: () => pool.waiting,
+		refused: () => refused,
+		hint: "many sources send SAML responses at once: auth.login.failed in the audit log names their addresses",
+	};
+	return {
+		limit,
+		/** @throws NoAnswer, ProviderUnavailable */
+		ask: (question: SamlQuestion): Promise<SamlAnswer> =>
+			pool.ask(question).catch((error) => {
+				if (!(error instanceof NoAnswer && error.why === "busy")) throw error;
+				refused += 1;
+				throw tooManyLogins(LIMIT);
+			}),
+		close: () => pool.close(),
+	};
+}
+
 /** Reads settings once per minute of the clock, which also notices when they expire: no login begins behind other people's responses. */
-function createReader(thread: ThreadPool<SamlQuestion, SamlAnswer>) {
+function createReader(thread: Pick<ReturnType<typeof createThread>, "ask">) {
 	const known = new LRUCache<string, Promise<SamlAnswer>>({ max: MAX_REMEMBERED });
 	return (id: string, settings: SamlSettings, now: Date): Promise<SamlAnswer> => {
 		const key = `${id} ${Math.floor(now.getTime() / MINUTE_MS)}`;
@@ -157,16 +185,16 @@ function found(answer: SamlAnswer): SamlFinding {
 function aboutResponse(error: unknown): never {
 	if (!(error instanceof NoAnswer)) throw error;
 	if (error.why === "overdue" || error.why === "broken") throw new SsoRefusal("malformed", { cause: error });
-	throw busy(error);
+	throw unread(error);
 }
 
 function aboutSettings(error: unknown): never {
 	if (error instanceof NoAnswer && error.why === "overdue") {
 		throw new ProviderUnavailable("the provider's metadata takes too long to read", { cause: error });
 	}
-	throw error instanceof NoAnswer ? busy(error) : error;
+	throw error instanceof NoAnswer ? unread(error) : error;
 }
 
-function busy(cause: NoAnswer): ProviderUnavailable {
-	return new ProviderUnavailable("too many logins are being checked: try again in a moment", { cause });
+function unread(cause: NoAnswer): ProviderUnavailable {
+	return new ProviderUnavailable("the login could not be checked: try again in a moment", { cause });
 }
