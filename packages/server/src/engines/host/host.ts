@@ -45,7 +45,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 	const { catalog, log, core_version, system = realSystem } = options;
 	const timing = { ...TIMING, ...options.timing };
 	const [pools, leaving] = [new Map<string, MadePool>(), new Set<Pool>()];
-	const [full, payer_failures] = [countFull(), createPayerFailures(timing.window_ms)];
+	const [waiting, payer_failures] = [countRefused(), createPayerFailures(timing.window_ms)];
 	const refusals = new Map<string, string>();
 	const versionFaults = new Map(
 		catalog.list().map(({ type, descriptor }) => [type, faultOfVersion(descriptor.min_core_version, core_version)]),
@@ -64,7 +64,17 @@ export function createEngineHost(options: HostOptions): EngineHost {
 		const existing = pools.get(name);
 		if (existing !== undefined) return existing.pool;
 		const made = new Pool({
-			...{ entry, settings, cwd: catalog.cwd, core_version, log, system, timing, payer_failures, full: full.refuse },
+			...{
+				entry,
+				settings,
+				cwd: catalog.cwd,
+				core_version,
+				log,
+				system,
+				timing,
+				payer_failures,
+				refuse: waiting.refuse,
+			},
 			onRefused(refusal) {
 				refusals.set(type, refusal);
 				log("error", "engine.refused", { engine: type, message: refusal });
@@ -86,7 +96,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 			}
 		},
 		state: () => catalog.list().map((entry) => stateOf(entry, unavailable(entry), [...pools.values()])),
-		limits: [limitOf(pools, full.refused), payer_failures.limit],
+		limits: [limitOf(pools, waiting.refused), payer_failures.limit],
 		async close() {
 			isClosed = true;
 			const all = [...[...pools.values()].map(({ pool }) => pool), ...leaving];
@@ -98,12 +108,12 @@ export function createEngineHost(options: HostOptions): EngineHost {
 /** Name of the limit on waiting calls. */
 const LIMIT = "engine_calls_waiting_per_realm";
 
-/** Counts the calls that have no room to wait. */
-function countFull(): { refuse: () => EngineUnavailable; refused: () => number } {
+/** Counts the calls that have no room to wait, or wait too long. */
+function countRefused(): { refuse: (why: string) => EngineUnavailable; refused: () => number } {
 	let refused = 0;
-	const refuse = () => {
+	const refuse = (why: string) => {
 		refused++;
-		return new EngineUnavailable(`too many requests are waiting for it (${LIMIT})`, false);
+		return new EngineUnavailable(`${why} (${LIMIT})`, false);
 	};
 	return { refuse, refused: () => refused };
 }

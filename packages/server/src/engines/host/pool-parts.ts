@@ -16,8 +16,8 @@ export interface PoolParts {
 	timing: Timing;
 	/** The failures by account, of every pool. */
 	payer_failures: PayerFailures;
-	/** Makes the refusal of a call that has no room to wait. */
-	full(): EngineUnavailable;
+	/** Makes the refusal of a call that has no room to wait, or has waited too long. */
+	refuse(why: string): EngineUnavailable;
 	/** Called when the engine contradicts its descriptor: it is never called again. */
 	onRefused(reason: string): void;
 }

@@ -95,7 +95,7 @@ export class Pool {
 	async #send(line: Buffer, of: Culprit, payer: string | undefined): Promise<EngineResponse> {
 		const refusal = this.#closed ?? this.#refusalOf(payer) ?? this.#failures.refusal(of);
 		if (refusal !== undefined) throw new EngineUnavailable(refusal, false);
-		if (!this.#queue.hasRoom(of)) throw this.#parts.full();
+		if (!this.#queue.hasRoom(of)) throw this.#parts.refuse("too many requests are waiting for it");
 		const { promise, resolve, reject } = Promise.withResolvers<EngineResponse>();
 		const timer = setTimeout(() => this.#giveUp(job), this.#parts.timing.queue_ms);
 		const job: Job = { line, of, payer, resolve, reject, timer };
@@ -125,7 +125,7 @@ export class Pool {
 
 	#giveUp(job: Job): void {
 		this.#queue.remove(job);
-		job.reject(new EngineUnavailable(`no process was free within ${this.#parts.timing.queue_ms / 1000} s`, false));
+		job.reject(this.#parts.refuse(`no process was free within ${this.#parts.timing.queue_ms / 1000} s`));
 	}
 
 	#refusalOf(payer: string | undefined): string | undefined {
