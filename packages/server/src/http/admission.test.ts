@@ -45,6 +45,7 @@ function createRoutes() {
 	const routes = [
 		get("/held/{name}", hold),
 		get("/api/v1/health", async () => ({ status: "healthy" })),
+		get("/metrics", () => hold("metrics")),
 		get("/elsewhere", () => {
 			releaseSlot();
 			return hold("elsewhere");
@@ -99,12 +100,10 @@ async function serve(given: Partial<QueueLimits> = {}) {
 		requests.push(request.on("error", () => undefined));
 		return request;
 	};
-	const used = (name: string) =>
-		limits
-			.all()
-			.find((limit) => limit.name === name)
-			?.used();
-	return { begun, held, ask, used, port: listener.address.port };
+	const limit = (name: string) => limits.all().find((one) => one.name === name);
+	const used = (name: string) => limit(name)?.used();
+	const refused = (name: string) => limit(name)?.refused?.();
+	return { begun, held, ask, used, refused, port: listener.address.port };
 }
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -179,6 +178,15 @@ test("health, readiness and metrics are answered while every slot is taken", asy
 	const { statusCode } = await answered(ask("/api/v1/health?ready=true"));
 	assert.equal(statusCode, 200);
 	assert.ok(performance.now() - started < 30_000, "it does not wait until slots are given back");
+});
+
+test("a flood of a monitor's requests is refused, and counted, by the same name", async () => {
+	const { ask, used, refused } = await serve();
+	for (let count = 0; count < 4 + WAITING; count++) ask("/metrics").end();
+	await until(() => used("requests_waiting_per_source") === WAITING);
+	const answer = await answered(ask("/metrics"));
+	assert.match(answer.text, /\(requests_waiting_per_source\)/);
+	assert.deepEqual([answer.statusCode, refused("requests_waiting_per_source"), used("requests")], [429, 1, 0]);
 });
 
 test("a request that waits for something else holds no slot", async () => {

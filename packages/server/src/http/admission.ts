@@ -36,7 +36,7 @@ export function createAdmission(
 	const requests = new RequestQueue(bounds);
 	const monitors = new RequestQueue({ ...bounds, slots: MONITOR_SLOTS });
 	const watch = createWatch();
-	addLimits(needs.limits, requests);
+	addLimits(needs.limits, requests, monitors);
 	let carry: Carry;
 	return {
 		handle(incoming, outgoing) {
@@ -94,8 +94,11 @@ function refuse(outgoing: ServerResponse, newHeaders: NewHeaders, error: AppErro
 	return () => clearTimeout(timer);
 }
 
-function addLimits({ add }: Pick<Limits, "add">, requests: RequestQueue): void {
+/** Adds the limits. Those on waiting are of each queue: the use of the fuller one shows, and the refusals of both. */
+function addLimits({ add }: Pick<Limits, "add">, requests: RequestQueue, monitors: RequestQueue): void {
 	const { slots, waiting, late } = requests.limits;
+	const used = (what: "waiting" | "late") => () => Math.max(requests.count()[what], monitors.count()[what]);
+	const refused = (what: "waiting" | "late") => () => requests.refused[what] + monitors.refused[what];
 	add({
 		name: "requests",
 		max: slots,
@@ -105,15 +108,15 @@ function addLimits({ add }: Pick<Limits, "add">, requests: RequestQueue): void {
 	add({
 		name: "requests_waiting_per_source",
 		max: waiting,
-		used: () => requests.count().waiting,
-		refused: () => requests.refused.waiting,
+		used: used("waiting"),
+		refused: refused("waiting"),
 		hint: "one source sends more than its share: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
 	});
 	add({
 		name: "requests_waiting_for_commits",
 		max: late,
-		used: () => requests.count().late,
-		refused: () => requests.refused.late,
+		used: used("late"),
+		refused: refused("late"),
 		hint: "commits are slow: use a faster disk",
 	});
 }
