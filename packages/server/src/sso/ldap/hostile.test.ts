@@ -22,7 +22,7 @@ import {
 	silence,
 } from "../../../../../test/peers/ldap-fake.ts";
 import { createLdap } from "./ldap.ts";
-import { fakeFor, refusedAs, settingsOf, unavailableAs } from "./testing.ts";
+import { fakeFor, ldapFor, refusedAs, settingsOf, unavailableAs } from "./testing.ts";
 
 const PASSWORD = "alice's password";
 /** The longest time for a login, by a timer that starts with it: the server waits four seconds, and timers end in order even on a busy machine. */
@@ -92,6 +92,17 @@ test("one that never answers: at the first step, at her bind, and in the middle 
 			await assert.rejects(ldap.identify(settings, "alice", PASSWORD), silent);
 		}),
 	]);
+});
+
+test("of one directory three questions are asked and sixteen wait, and a further one is refused by name", async (t) => {
+	const fake = await fakeFor(t, silence);
+	const [ldap, settings] = [ldapFor(t), settingsOf({ url: fake.url })];
+	const [limit = assert.fail()] = ldap.limits;
+	for (let count = 0; count < 3 + 16; count++) ldap.identify(settings, "alice", PASSWORD).catch(() => undefined);
+	assert.deepEqual([limit.used(), limit.max], [16, 16]);
+	const isTooMany = unavailableAs(/\(ldap_questions_waiting_per_directory\)/);
+	await assert.rejects(ldap.identify(settings, "alice", PASSWORD), isTooMany);
+	assert.equal(limit.refused?.(), 1);
 });
 
 test("one that drops: at once, at a bind, at her bind, and in the middle of an answer", async (t) => {
