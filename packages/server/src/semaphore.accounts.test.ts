@@ -5,10 +5,23 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { latestProof, listEvents, verifyLog } from "./audit/audit.ts";
 import { eventsPerDay, readsPerDay } from "./audit/days.ts";
 import { exportEvents, findKeys } from "./audit/export.ts";
+import { createBackupTurns } from "./backups/backups.ts";
+import { createComparisons, createKeyLists } from "./console/large-pages.ts";
+import { createEngineCalls } from "./engines/engines.ts";
 import { AppError } from "./errors.ts";
 import { listAllLeases, listRealmLeases } from "./leases/leases.ts";
 import { listDeletedRealms } from "./realms/deletion.ts";
-import { type Caller, createAccountSemaphore, createLongQuestions, createVerifications, keysOf } from "./semaphore.ts";
+import { createRewrites } from "./secrets/deletion.ts";
+import { createPromotions } from "./secrets/promotion.ts";
+import { createWholeReads } from "./secrets/snapshot.ts";
+import {
+	type AccountSemaphore,
+	type Caller,
+	createAccountSemaphore,
+	createLongQuestions,
+	createVerifications,
+	keysOf,
+} from "./semaphore.ts";
 import { DECLARATIONS, type Store } from "./store/store.ts";
 import { actorOf } from "./testing/actor.ts";
 import { addAccount, addRealm, openTestRules } from "./testing/rules.ts";
@@ -192,6 +205,35 @@ test("one verification of the log is in work, accounts take turns, and beyond 16
 	for (let at = 2; at < 17; at++) await end(`a${at}`);
 	await Promise.all(all);
 });
+
+/** The semaphore that each limit on an account's waiting work is of. */
+const LIMITS: Record<string, () => AccountSemaphore> = {
+	backups_waiting_per_account: createBackupTurns,
+	comparisons_waiting_per_account: createComparisons,
+	engine_calls_waiting_per_account: createEngineCalls,
+	key_lists_waiting_per_account: createKeyLists,
+	long_questions_waiting_per_account: createLongQuestions,
+	promotions_waiting_per_account: createPromotions,
+	rewrites_waiting_per_account: createRewrites,
+	verifications_waiting_per_account: createVerifications,
+	whole_reads_waiting_per_account: createWholeReads,
+};
+
+for (const [name, create] of Object.entries(LIMITS))
+	test(`the limit ${name} refuses by name, once it is reached`, async () => {
+		const { limit, run } = create();
+		const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+		const all: Promise<void>[] = [];
+		while ((await limit.used()) < limit.max) all.push(run(() => ended, callerOf("ada")));
+		await assert.rejects(
+			run(() => ended, callerOf("ada")),
+			({ code, message }: AppError) => code === "rate_limited" && message.includes(`(${name})`),
+		);
+		assert.deepEqual([limit.name, limit.refused?.()], [name, 1]);
+		all.push(run(() => ended, callerOf("bob")));
+		end();
+		await Promise.all(all);
+	});
 
 test("a turn that rests is kept for as long again as its task took, and the answer does not wait for that", async () => {
 	const bounds = { each: 1, all: 1, waiting: 1, rests: true };
