@@ -25,6 +25,13 @@ export function instrumentImports(): void {
 	});
 }
 
+function countersOf(source: string): FileCoverage {
+	const { __coverage__: all = {} } = globalThis as { __coverage__?: Record<string, FileCoverage> };
+	const found = all[fileURLToPath(new URL(`../../${source}`, import.meta.url))];
+	if (found === undefined) throw new Error(`${source} is not loaded: name the file of the parser`);
+	return found;
+}
+
 /** Tells whether a run reached new code. */
 export interface Coverage {
 	/** Forgets the counts since the last run. */
@@ -37,15 +44,13 @@ export interface Coverage {
 	found(): { features: number; counters: number };
 }
 
-/** Reads the counters of the loaded sources with a matching path. @throws Error when there are none: nothing would guide the search */
-export function openCoverage(sources: RegExp): Coverage {
-	const all = (globalThis as { __coverage__?: Record<string, FileCoverage> }).__coverage__ ?? {};
-	const tables = Object.entries(all)
-		.filter(([path]) => sources.test(path))
-		.flatMap(([, { s, f, b }]) => [s, f, ...Object.values(b)] as Record<string, number>[])
+/** Reads the counters of loaded sources. @throws Error for a source that is not loaded: it would not guide the search */
+export function openCoverage(sources: readonly string[]): Coverage {
+	const tables = sources
+		.map(countersOf)
+		.flatMap(({ s, f, b }) => [s, f, ...Object.values(b)] as Record<string, number>[])
 		.map((table) => ({ table, keys: Object.keys(table) }));
 	const counters = tables.reduce((sum, { keys }) => sum + keys.length, 0);
-	if (counters === 0) throw new Error(`no loaded source matches ${sources}: say where the parser is`);
 	const seen = new Uint32Array(counters);
 	const bucketOf = (count: number) => 1 << Math.min(31, Math.floor(Math.log2(count)));
 	function* counted(): Generator<[index: number, bucket: number]> {

@@ -1,7 +1,7 @@
 /** A parser that outsiders reach, and the property that must hold for every input. */
 export interface Target {
-	/** Paths of the sources whose branches guide the search. */
-	readonly sources: RegExp;
+	/** Paths in the repository of the sources whose branches guide the search. */
+	readonly sources: readonly string[];
 	/** Bytes of the largest input that reaches the parser. */
 	readonly max_bytes: number;
 	/** First inputs: at least one that the parser accepts. */

@@ -38,7 +38,11 @@ const needs = {
 
 /** Only a token that this server made, to the letter, lets anybody in. */
 export const bearer: Target = {
-	sources: /http\/authenticate\.ts$|crypto\/(session|api-token)\.ts$/,
+	sources: [
+		"packages/server/src/policy/authenticate.ts",
+		"packages/server/src/crypto/api-token.ts",
+		"packages/server/src/crypto/session.ts",
+	],
 	max_bytes: HEADERS,
 	seeds: [`Bearer ${session}`, `bearer  ${token} `, `Bearer ${token.slice(0, -1)}x`, "Basic YTpi"],
 	tokens: ["Bearer ", "svc_", ".", "=", " ", session.split(".", 1).join(), token, "eyJhbGciOiJub25lIn0."],
@@ -80,7 +84,7 @@ const cursorOfB = (
 
 /** A cursor is valid when this list gave it, in any base64url spelling, and is refused otherwise. */
 export const cursor: Target = {
-	sources: /src\/pagination\.ts$/,
+	sources: ["packages/server/src/pagination.ts"],
 	max_bytes: HEADERS,
 	seeds: [cursorOfB, "", "AAAA"],
 	tokens: ["=", "-", "_", "A", cursorOfB.slice(0, 20), cursorOfB.slice(20)],
@@ -100,7 +104,7 @@ const sealed = sealPortable(key, "a plain text", system.randomBytes);
 
 /** Portable ciphertext opens only when it is exactly the sealed text. */
 export const portable: Target = {
-	sources: /crypto\/(seal|xaes)\.ts$/,
+	sources: ["packages/server/src/crypto/seal.ts", "packages/server/src/crypto/xaes.ts"],
 	max_bytes: 1024 * 1024,
 	seeds: [sealed, sealed.slice(0, 40), "svc:v1:"],
 	tokens: ["svc:v1:", "=", "-", "_", sealed.slice(7, 20), sealed.slice(20)],
@@ -113,7 +117,7 @@ export const portable: Target = {
 
 /** An accepted key needs no escaping in a path except for its slashes, and cannot walk. */
 export const secretKey: Target = {
-	sources: /secrets\/model\.ts$|http\/input\.ts$/,
+	sources: ["packages/server/src/secrets/model.ts", "packages/server/src/http/input.ts"],
 	max_bytes: 1024 * 1024,
 	seeds: ["DATABASE_URL", "a/b/c.d", "../x", "x/./y"],
 	tokens: ["/", ".", "..", "/../", "\0", "%2e", "\u00e9", "\u202e"],

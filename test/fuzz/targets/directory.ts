@@ -23,7 +23,7 @@ const REAL = Buffer.from(
  * A thread reads the answer, and ends when ldapjs throws or loops. Its branches do not guide the search.
  */
 export const directory: Target = {
-	sources: /sso\/ldap\/(ldap|threads)\.ts$/,
+	sources: ["packages/server/src/sso/ldap/ldap.ts", "packages/server/src/sso/ldap/threads.ts"],
 	max_bytes: 1024 * 1024,
 	seeds: [
 		Buffer.concat([entry(1, ALICE, PERSON), done(0)]),

@@ -22,7 +22,7 @@ const fileOf = (name: string, content: Buffer): string => {
 
 /** A settings file gives settings, or ends the start with one sentence. */
 export const toml: Target = {
-	sources: /server\/src\/config\.ts$/,
+	sources: ["packages/server/src/config.ts"],
 	max_bytes: 256 * 1024,
 	seeds: ['listen = "127.0.0.1:8443"\n[tls]\nmode = "off"\n', 'log.level = "debug"\ntrusted_proxies = ["10.0.0.1"]\n'],
 	tokens: ["[tls]", "=", '"', "'''", "\n", "[[a]]", "{", "}", "1979-05-27", "inf", "data_dir", "listen", "."],
@@ -34,7 +34,7 @@ export const toml: Target = {
 
 /** A .env file gives entries, each key once, or an error that names one of its lines. */
 export const dotenv: Target = {
-	sources: /cli\/src\/formats\/(dotenv|imports\/cursor)\.ts$/,
+	sources: ["packages/cli/src/formats/dotenv.ts", "packages/cli/src/formats/imports/cursor.ts"],
 	max_bytes: 64 * 1024,
 	seeds: ["# x\nexport A=b # c\nB='x\ny'\nC=\"\\n\\\\\"\r\n", "A=\nB = 'x' # y\n"],
 	tokens: ["=", "'", '"', "\\", "\n", "\r\n", "#", " #", "export ", "A", "\t", "\ufeff"],
@@ -53,7 +53,7 @@ const signed = {
 
 /** A backup's description of itself is the last line of its file, to the letter; otherwise it is not a backup. */
 export const manifest: Target = {
-	sources: /backups\/manifest\.ts$/,
+	sources: ["packages/server/src/backups/manifest.ts"],
 	max_bytes: 64 * 1024,
 	seeds: [`abc\n${JSON.stringify(signed)}\n`, "\n{}\n"],
 	tokens: ["\n", "{", "}", '"format":1', '"bytes":3', '"x":1', " "],
@@ -68,7 +68,7 @@ export const manifest: Target = {
 
 /** A client configuration names an orchestrator's address, or is refused. */
 export const kubeconfig: Target = {
-	sources: /containerorch\/kubeconfig\.ts$/,
+	sources: ["plugins/containerorch/kubeconfig.ts"],
 	max_bytes: 4 * 1024,
 	seeds: [
 		"current-context: a\ncontexts: [{name: a, context: {cluster: b, user: c}}]\nclusters: [{name: b, cluster: {server: 'https://x'}}]\nusers: [{name: c, user: {token: t}}]\n",

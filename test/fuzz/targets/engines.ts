@@ -10,7 +10,7 @@ const MAX_LINE = 256;
 
 /** However a stream is cut into chunks, its lines are the same, and none exceeds the limit. */
 export const lines: Target = {
-	sources: /protocol\/src\/lines\.ts$/,
+	sources: ["packages/protocol/src/lines.ts"],
 	// A pipe delivers no more than this in one turn.
 	max_bytes: 64 * 1024,
 	seeds: ['{"data":{}}\n{"error":"x"}\n', "\n\n", `${"x".repeat(MAX_LINE)}\n`, "x".repeat(MAX_LINE + 1)],
@@ -39,7 +39,7 @@ function linesOf(input: Buffer, step: number): { lines: string[]; isOver: boolea
 
 /** An engine's line has exactly one of data and error and survives being rewritten, or it ends the engine. */
 export const response: Target = {
-	sources: /protocol\/src\/(envelope|json)\.ts$/,
+	sources: ["packages/protocol/src/envelope.ts", "packages/protocol/src/json.ts"],
 	max_bytes: 1024 * 1024,
 	seeds: ['{"data":{"username":"svc_1a2b3c4d"}}', '{"error":"unknown role"}', '{"data":{},"error":""}'],
 	tokens: ['{"data":', '{"error":', '"__proto__":', "\\ud800", "1e999", "{", "}", '"', ","],
@@ -54,7 +54,7 @@ export const response: Target = {
 
 /** A descriptor has the specified fields, or is refused with an error that quotes nothing. */
 export const descriptor: Target = {
-	sources: /protocol\/src\/descriptor\.ts$/,
+	sources: ["packages/protocol/src/descriptor.ts"],
 	max_bytes: 256 * 1024,
 	seeds: [readFileSync(new URL("../../../plugins/keyvalue/plugin.json", import.meta.url)), "{}"],
 	tokens: ['"capabilities":', '"default_roles":', '"config_schema":', "[]", "{}", "null", '"x"', "1", "__proto__"],
@@ -72,7 +72,7 @@ export const descriptor: Target = {
 
 /** A duration is a whole number of nanoseconds, and reads the same when it is rewritten. */
 export const duration: Target = {
-	sources: /protocol\/src\/duration\.ts$/,
+	sources: ["packages/protocol/src/duration.ts"],
 	max_bytes: 1024 * 1024,
 	seeds: ["1h30m", "24h", "30d", "500ms", "0.5h", "-1h"],
 	tokens: ["h", "m", "s", "ms", "us", "ns", "d", ".", "-", "9007199254740993", "1e5"],

@@ -40,7 +40,11 @@ async function exchange(bytes: Buffer): Promise<string> {
 
 /** Whatever comes in place of a request, each answer is whole, is one of ours, and the connection ends. */
 export const head: Target = {
-	sources: /http\/(pipeline|malformed|connections)\.ts$/,
+	sources: [
+		"packages/server/src/http/connections.ts",
+		"packages/server/src/http/malformed.ts",
+		"packages/server/src/http/pipeline.ts",
+	],
 	max_bytes: HEADERS,
 	seeds: [
 		"GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -13,7 +13,7 @@ const HEADERS = 16 * 1024;
 
 /** A query splits as with URLSearchParams, or has a name twice. */
 export const query: Target = {
-	sources: /http\/input\.ts$/,
+	sources: ["packages/server/src/http/input.ts"],
 	max_bytes: HEADERS,
 	seeds: ["env=prod&limit=25", "a=%C3%A9+b&c", "=&&x=="],
 	tokens: ["&", "=", "%", "%41", "%C3%A9", "%ff", "+", "?", "__proto__", "env"],
@@ -36,7 +36,7 @@ function sourceBehind(peer: string, header: string): string {
 
 /** The source of a request is an address; only a trusted proxy can set it, and addresses left of it have no effect. */
 export const forwarded: Target = {
-	sources: /server\/src\/source\.ts$/,
+	sources: ["packages/server/src/source.ts"],
 	max_bytes: HEADERS,
 	seeds: ["192.0.2.1, 10.0.0.2", "[2001:db8::1]:443, 10.0.0.1", "unknown, 192.0.2.1:8080", "::ffff:192.0.2.1"],
 	tokens: [",", ", ", "10.0.0.1", "192.0.2.1", "::ffff:", "[", "]", ":80", "2001:db8::1", "unknown"],
@@ -56,7 +56,11 @@ const cookie = begun.cookie.slice(0, begun.cookie.indexOf(";"));
 
 /** A browser can only bring back a login that this server began, for this provider. */
 export const cookies: Target = {
-	sources: /sso\/flows\.ts$|crypto\/(seal|xaes)\.ts$/,
+	sources: [
+		"packages/server/src/sso/flows.ts",
+		"packages/server/src/crypto/seal.ts",
+		"packages/server/src/crypto/xaes.ts",
+	],
 	max_bytes: HEADERS,
 	seeds: [cookie, `a=b; ${cookie}; c=d`, "__Host-svc_sso_1=; x"],
 	tokens: ["; ", ";", "=", "__Host-svc_sso_", cookie.slice(0, 40), cookie.slice(40)],

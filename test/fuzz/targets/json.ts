@@ -4,7 +4,7 @@ import { accepted, type Target } from "../target.ts";
 
 /** A body parses as with JSON.parse or is refused; input that JSON.parse refuses is always refused. */
 export const json: Target = {
-	sources: /protocol\/src\/json\.ts$/,
+	sources: ["packages/protocol/src/json.ts"],
 	max_bytes: 1024 * 1024,
 	seeds: ['{"a":[1,-2.5e3,true,false,null,"\\u00e9\\n"],"b":{"c":{}}}', "[]", '{"\\u0061":1,"b":2}'],
 	tokens: ['"', "\\", "\\u0061", "\\x0", "{", "}", "[", "]", ":", ",", '{"a":', '"a":', "[[", "1e5", "null", "\u00e9"],

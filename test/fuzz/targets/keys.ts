@@ -14,7 +14,7 @@ const discovered = { issuer: ISSUER, jwks_uri: `https://${HOST}/keys`, more: [1,
 
 /** A document leads to an address only when it names the issuer that was asked, and then to no other host than was recorded. */
 export const discovery: Target = {
-	sources: /trusts\/issuer-keys\.ts$|protocol\/src\/json\.ts$/,
+	sources: ["packages/server/src/trusts/issuer-keys.ts", "packages/protocol/src/json.ts"],
 	max_bytes: DOCUMENT,
 	seeds: [JSON.stringify(discovered), `{"issuer":"${ISSUER}"}`, `{"issuer":"${ISSUER}","jwks_uri":"::"}`, "[]", "null"],
 	tokens: [
@@ -46,7 +46,7 @@ const [ec, rsa] = [newKey("ES256", "first"), newKey("RS256", "second")];
 
 /** A key set gives public keys alone, as many as can be used, or is refused. */
 export const keySet: Target = {
-	sources: /trusts\/(issuer-keys|key-set)\.ts$/,
+	sources: ["packages/server/src/trusts/issuer-keys.ts", "packages/server/src/trusts/key-set.ts"],
 	max_bytes: DOCUMENT,
 	seeds: [
 		JSON.stringify({ keys: [ec.jwk, rsa.jwk] }),
