@@ -12,6 +12,7 @@ const FILES = {
 	codes: ["code"],
 	"sign-on": ["saml", "distinguishedName", "filter"],
 	directory: ["directory"],
+	oidc: ["providerMetadata", "providerKeys", "tokenResponse", "userinfo"],
 	engines: ["lines", "response", "descriptor", "duration"],
 	certificates: ["der", "pem", "signedCertificate"],
 	documents: ["toml", "dotenv", "manifest", "kubeconfig"],

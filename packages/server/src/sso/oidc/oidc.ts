@@ -136,7 +136,13 @@ function callbackUrl({ redirect_uri }: OidcFlow, query: Record<string, string>):
 	return address;
 }
 
-async function identifyAt(provider: Provider, settings: OidcSettings, flow: OidcFlow, url: URL): Promise<Asserted> {
+/** Redeems the code of a callback, and identifies the person from the answers. @throws SsoRefusal, ProviderUnavailable */
+export async function identifyAt(
+	provider: Provider,
+	settings: OidcSettings,
+	flow: OidcFlow,
+	url: URL,
+): Promise<Asserted> {
 	const { config, has_userinfo } = provider;
 	const checks = { expectedState: flow.state, expectedNonce: flow.nonce, pkceCodeVerifier: flow.verifier };
 	const tokens = await judged(authorizationCodeGrant(config, url, { ...checks, idTokenExpected: true }));

@@ -48,7 +48,8 @@ export async function discover(settings: OidcSettings): Promise<Provider> {
 	};
 }
 
-function configure({ client_id, client_secret }: OidcSettings, metadata: Metadata): client.Configuration {
+/** Prepares the library for a provider. @throws ProviderUnavailable when its id_tokens cannot be verified safely */
+export function configure({ client_id, client_secret }: OidcSettings, metadata: Metadata): client.Configuration {
 	const { id_token_signing_alg_values_supported: announced = ALGORITHMS, ...server } = metadata;
 	const algorithms = ALGORITHMS.filter((name) => announced.includes(name));
 	if (algorithms.length === 0) throw unusable("names no safe algorithm for id_tokens");
