@@ -57,7 +57,7 @@ test("Node reads what the dialect of Node reads", () => {
 			const found = Object.fromEntries(read("node", text).entries.map(({ key, value }) => [key, value]));
 			assert.deepEqual(found, { ...parseEnv(text) });
 		}),
-		{ numRuns: 500 },
+		{ seed: 16, numRuns: 500 },
 	);
 });
 
@@ -70,7 +70,7 @@ test("shells read what the dialect of the shell reads, where it finds no mistake
 			continue;
 		}
 		let count = 0;
-		for (const text of fc.sample(FILE, 400)) {
+		for (const text of fc.sample(FILE, { seed: 16, numRuns: 400 })) {
 			const { entries, problems } = read("shell", text);
 			if (problems.length > 0) continue;
 			count++;

@@ -38,6 +38,8 @@ async function exchange(bytes: Buffer): Promise<string> {
 	return received;
 }
 
+const POST = "POST / HTTP/1.1\r\nHost: a\r\n";
+
 /** Whatever comes in place of a request, each answer is whole, is one of ours, and the connection ends. */
 export const head: Target = {
 	sources: [
@@ -48,8 +50,19 @@ export const head: Target = {
 	max_bytes: HEADERS,
 	seeds: [
 		"GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET / HTTP/1.1\r\nHost: a",
-		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+		`${POST}Content-Length: 5\r\n\r\nhelloGET / HTTP/1.1\r\nHost: a`,
+		`${POST}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+		`${POST}Content-Length: 5\r\n\r\nhello${POST}Content-Length: 0\r\n\r\n`,
+		`${POST}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`,
+		`${POST}Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello`,
+		`${POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+		`${POST}Transfer-Encoding: chunked\r\n\r\n5;a="b"\r\nhello\r\n0\r\nX-Trailer: c\r\n\r\nGET / HTTP/1.1\r\nHost: a`,
+		`${POST}Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nhello`,
+		`${POST}Transfer-Encoding: chunked\r\n\r\n5\nhello\n0\n\n`,
+		`${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+		"GET / HTTP/1.1\r\nHost: a\r\nX-Folded: b\r\n\tc\r\n d\r\n\r\n",
+		"GET / HTTP/1.1\r\n Host: a\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
 		"GET / HTTP/1.1\r\n",
 		"nothing of that kind",
 	],

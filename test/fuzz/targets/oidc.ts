@@ -122,6 +122,7 @@ export const providerKeys: Target = {
 			],
 		}),
 		JSON.stringify({ keys: [{ ...jwk, x: "AA" }] }),
+		JSON.stringify({ keys: [jwk, ...Array(100).fill({ kty: "oct" })] }),
 		'{"keys":[]}',
 	],
 	tokens: [...JSON_TOKENS, '"kty":"RSA"', '"alg":"ES256"', '"use":"enc"', '"key_ops":[]', '"kid":"first"', '"x":"AA"'],
