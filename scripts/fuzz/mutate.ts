@@ -1,4 +1,5 @@
 import { seeded } from "../../packages/server/src/testing/seeded.ts";
+import { bytesOfToken } from "../../test/fuzz/target.ts";
 
 type Pick = (bound: number) => number;
 
@@ -8,7 +9,7 @@ const INTERESTING = Buffer.from("\0\t\n\r \"'#%&()*+,-./:;<=>?@[\\]^_`{|}~09azAZ
 /** Makes inputs from others: the same ones for the same seed. */
 export function createMutator(seed: number, tokens: readonly string[], max_bytes: number) {
 	const pick = seeded(seed);
-	const pieces = tokens.map((token) => Buffer.from(token, /^[\0-\xff]*$/.test(token) ? "latin1" : "utf8"));
+	const pieces = tokens.map(bytesOfToken);
 	const changes = [flip, remove, repeat, splice, insert];
 	return {
 		pick,

@@ -14,6 +14,11 @@ export interface Target {
 	parse?(input: Buffer): unknown;
 }
 
+/** Encodes a token: each character as one byte where that is possible, otherwise as UTF-8. */
+export function bytesOfToken(token: string): Buffer {
+	return Buffer.from(token, /^[\0-\xff]*$/.test(token) ? "latin1" : "utf8");
+}
+
 /** Runs code that may refuse its input only with one kind of error. @returns undefined when it refused */
 export function accepted<T>(refusal: abstract new (...args: never[]) => Error, attempt: () => T): T | undefined {
 	try {
