@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { Agent } from "node:https";
-import { duplexPair } from "node:stream";
 import { check } from "../../../packages/server/src/http/input.ts";
 import { type Asserted, ProviderUnavailable, SsoRefusal } from "../../../packages/server/src/sso/model.ts";
 import { readMetadata } from "../../../packages/server/src/sso/oidc/metadata.ts";
-import { endLogin } from "../../../packages/server/src/sso/oidc/testing.ts";
+import { answering, endLogin } from "../../../packages/server/src/sso/oidc/testing.ts";
 import { OidcSettings } from "../../../packages/server/src/sso/settings.ts";
 import { newSigningKey, signWith } from "../../peers/oidc-fake.ts";
 import type { Target } from "../target.ts";
@@ -59,18 +57,6 @@ async function judged<T>(answer: Promise<T>): Promise<T | undefined> {
 function identify(lies: Partial<Record<"keys" | "token" | "userinfo", Buffer>>): Promise<Asserted | undefined> {
 	const answers = { keys: KEYS, token: TOKEN, userinfo: USERINFO, ...lies };
 	return judged(endLogin(settings, METADATA, FLOW, answers));
-}
-
-/** Answers every request with a document, without a network. */
-function answering(document: Buffer): Agent {
-	const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${document.length}\r\n\r\n`;
-	const agent = new Agent({ keepAlive: false });
-	agent.createConnection = () => {
-		const [near, far] = duplexPair();
-		far.once("data", () => far.end(Buffer.concat([Buffer.from(head), document])));
-		return near;
-	};
-	return agent;
 }
 
 const JSON_TOKENS = ["{", "}", "[", "]", '"', ":", ",", "null", "1e999", '"__proto__":', "\\u0041"];

@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
+import { Agent } from "node:https";
+import { duplexPair } from "node:stream";
 import { type CustomFetchOptions, customFetch } from "openid-client";
 import * as v from "valibot";
 import { createBrowser } from "../../../../../test/peers/oidc-browser.ts";
 import type { OidcPeer } from "../../../../../test/peers/oidc-server.ts";
 import type { Asserted } from "../model.ts";
 import { OidcSettings } from "../settings.ts";
+import { exchange, KEYS, TOKEN, USERINFO } from "./exchange.ts";
 import { createKeys } from "./keys.ts";
 import type { Metadata } from "./metadata.ts";
 import { identifyAt, type Oidc, type OidcFlow } from "./oidc.ts";
@@ -40,6 +43,19 @@ export async function logIn(oidc: Oidc, settings: OidcSettings): Promise<Asserte
 	return oidc.identify("1", settings, flow, await visit(oidc, settings, flow), "192.0.2.1");
 }
 
+/** Answers every request with a document, without a network. */
+export function answering(document: string | Buffer): Agent {
+	const body = Buffer.from(document);
+	const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+	const agent = new Agent({ keepAlive: false });
+	agent.createConnection = () => {
+		const [near, far] = duplexPair();
+		far.once("data", () => far.end(Buffer.concat([Buffer.from(head), body])));
+		return near;
+	};
+	return agent;
+}
+
 /** Ends a login with these answers of its provider, without a network. */
 export function endLogin(
 	settings: OidcSettings,
@@ -47,13 +63,14 @@ export function endLogin(
 	flow: OidcFlow,
 	answers: Readonly<Record<"keys" | "token" | "userinfo", string | Buffer>>,
 ): Promise<Asserted> {
-	const give = async (name: keyof typeof answers) =>
-		new Response(Buffer.from(answers[name]), { headers: { "content-type": "application/json" } });
-	const keys = createKeys(() => give("keys"));
+	const keys = createKeys((options: CustomFetchOptions) =>
+		exchange(answering(answers.keys), KEYS, metadata.jwks_uri, options),
+	);
 	const config = configure(settings, metadata);
-	config[customFetch] = (address: string, options: CustomFetchOptions) => {
+	config[customFetch] = (address, options) => {
 		if (address === metadata.jwks_uri) return keys(options);
-		return give(options.method === "POST" ? "token" : "userinfo");
+		const [question, answer] = options.method === "POST" ? [TOKEN, answers.token] : [USERINFO, answers.userinfo];
+		return exchange(answering(answer), question, address, options);
 	};
 	const provider = { config, has_userinfo: true, testKeys: async () => undefined };
 	return identifyAt(provider, settings, flow, new URL(`${flow.redirect_uri}?code=c&state=${flow.state}`));
