@@ -133,6 +133,14 @@ test("a discovery document that is none, of somebody else, or without what a log
 	}
 });
 
+test(
+	"an answer with more than 20,000 commas is not parsed",
+	everywhere(async (endpoint) => {
+		const body = `{${Array.from({ length: 20_002 }, (_, index) => `"${index}":1`)}}`;
+		assert.match((await messageOf(endpoint, { does: "answer", status: 200, body })).message, /\b20000 commas$/);
+	}),
+);
+
 test("keys that are none, or more than 100, are not used", async () => {
 	const message = /\b1 to 100 keys$/;
 	for (const body of ["", "<html>", "[]", "{}", '{"keys":{}}', '{"keys":[]}', '{"keys":[7]}']) {

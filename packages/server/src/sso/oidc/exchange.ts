@@ -10,6 +10,9 @@ export const TIMEOUT_S = 5;
 /** Bytes of an answer. Design: §11 */
 const MAX_ANSWER_BYTES = 1_048_576;
 
+/** Commas of an answer, which bound its members and elements: to parse 110,000 names blocked everybody for 0.2 s. */
+const MAX_COMMAS = 20_000;
+
 /** Requests to a provider, and the statuses that may answer them: a refused code is an answer too. */
 export const DISCOVERY = { name: "the provider's discovery document", statuses: [200] } as const;
 export const KEYS = { name: "the provider's keys", statuses: [200] } as const;
@@ -23,7 +26,7 @@ type Options = Pick<CustomFetchOptions, "method" | "headers" | "body" | "signal"
 /**
  * Sends one request and reads the answer to its end. No redirect, keep-alive, decompression or retry.
  * @param options its signal limits the time
- * @throws ProviderUnavailable for an answer that is late, too large, of another status, or none
+ * @throws ProviderUnavailable for an answer that is late, too large, too wide, of another status, or none
  */
 export async function exchange(agent: Agent, question: Question, address: string, options: Options): Promise<Response> {
 	const { method, headers, body, signal } = options;
@@ -52,8 +55,16 @@ async function readAnswer(question: Question, incoming: IncomingMessage): Promis
 		if (size > MAX_ANSWER_BYTES) throw new ProviderUnavailable(`${question.name} is larger than 1 MiB`);
 		chunks.push(chunk);
 	}
+	const body = Buffer.concat(chunks);
+	if (hasTooManyCommas(body)) throw new ProviderUnavailable(`${question.name} has more than ${MAX_COMMAS} commas`);
 	const type = headers["content-type"] ?? "";
-	return new Response(Buffer.concat(chunks), { status, headers: { "content-type": type } });
+	return new Response(body, { status, headers: { "content-type": type } });
+}
+
+function hasTooManyCommas(body: Buffer): boolean {
+	let commas = 0;
+	for (let at = body.indexOf(","); at !== -1 && commas <= MAX_COMMAS; at = body.indexOf(",", at + 1)) commas++;
+	return commas > MAX_COMMAS;
 }
 
 /** Names only the error's code: messages of the system contain addresses. */
