@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
+import { installHostile } from "../engines/hostile/hostile-engines.ts";
 import { type Api, api } from "../harness/client.ts";
 import { eventually } from "../harness/engine-world.ts";
 import { ok } from "../harness/expect.ts";
-import { PASSWORD, type Person, person } from "../harness/fixtures.ts";
+import { machine, PASSWORD, type Person, person, realm } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
+import { githubClaims, startIssuer } from "../peers/issuer.ts";
 
 /** Number of attacking sources, of checks that each may have waiting, and of checks running meanwhile. */
 const SOURCES = 6;
@@ -20,14 +25,20 @@ let server: Server;
 let client: Api;
 let ada: Person;
 let bob: Person;
+let engines: string;
 
 before(async () => {
-	server = await startServer();
+	engines = await mkdtemp(join(tmpdir(), "svc-engines-"));
+	await installHostile(engines, { slow: "hostile/slow.mjs" });
+	server = await startServer({ env: { SVC_PLUGINS_DIR: engines, SVC_TRUSTS_PRIVATE_ISSUERS: "127.0.0.1" } });
 	client = api(server);
 	ada = await person(client, "ada");
 	bob = await person(client, "bob");
 });
-after(() => server.close());
+after(async () => {
+	await server.close();
+	await rm(engines, { recursive: true });
+});
 
 interface Attempt {
 	status: number;
@@ -154,8 +165,30 @@ async function setSilentProviders(): Promise<() => void> {
 	};
 }
 
-/** Requests that wait for a password check or a provider, each from its source. */
-const WAITS: [what: string, ask: (source: string, at: number) => Promise<unknown>][] = [
+/** Makes a machine whose issuer is silent when it is asked for its keys. @returns the body of an exchange */
+async function setSilentIssuer(t: TestContext, slug: string): Promise<object> {
+	const issuer = await startIssuer();
+	t.after(issuer.stop);
+	const { name } = await machine(client, ada, slug);
+	const audience = "https://svc.example.com";
+	const claims = { repository_id: "2002", repository_owner_id: "1001", ref: "refs/heads/main", event_name: "push" };
+	const trust = { type: "github", issuer: issuer.issuer, ca_cert: issuer.ca_cert, audience, claims };
+	ok(await client.put(`/realms/${slug}/machines/${name}/trusts/ci`, trust, { token: ada.token }));
+	issuer.faults = { keys: { does: "hang" } };
+	// Forgets the keys.
+	await server.restart();
+	const jwt = issuer.mint(githubClaims(issuer.issuer, audience, Math.floor(Date.now() / 1000)));
+	return { realm: slug, machine: name, jwt };
+}
+
+/** Requests that are open at a time while they wait, and their sources. */
+const [OPEN, SOURCES_OF_WAITS] = [88, 22];
+
+/** Requests that wait for a password check, a provider, an issuer or an engine, each from its source. */
+const waitsOf = (
+	slug: string,
+	exchange: object,
+): [what: string, ask: (source: string, at: number) => Promise<unknown>][] => [
 	["sign in", (source, at) => attempt(source, `nobody-${at}@example.test`)],
 	[
 		"register",
@@ -171,14 +204,29 @@ const WAITS: [what: string, ask: (source: string, at: number) => Promise<unknown
 		(source, at) => ask(source, "/auth/ldap/directory/login", { username: `nobody-${at}`, password: PASSWORD }),
 	],
 	["sign in at a provider", (source) => ask(source, "/auth/oidc/issuer/login")],
+	["exchange a JWT", (source) => ask(source, "/auth/jwt", exchange)],
+	[
+		"call an engine",
+		(source) => ask(source, `/realms/${slug}/engines/slow/generate`, { of: "a", wait_ms: 4000 }, ada.token),
+	],
 ];
 
-test("requests that wait for a password check or a provider hold none of the slots", async (t) => {
+test("requests that wait for a password check, a provider, an issuer or an engine hold none of the slots", async (t) => {
 	t.after(await setSilentProviders());
-	for (const [row, [what, wait]] of WAITS.entries()) {
-		const asked = Array.from({ length: 44 }, (_, at) => wait(`127.1.${row}.${Math.floor(at / WAITING) + 1}`, at));
-		const ended = Promise.allSettled(asked);
+	const { slug } = await realm(client, ada);
+	ok(await client.put("/engines/slow/config", { allowed_realms: ["*"] }, { token: ada.token }));
+	const exchange = await setSilentIssuer(t, slug);
+	for (const [row, [what, wait]] of waitsOf(slug, exchange).entries()) {
+		const asked: Promise<unknown>[] = [];
+		// On a busy machine the first ones may have ended before the last one is sent.
+		const fill = () => {
+			for (let at = asked.length; agents.size < OPEN; at++)
+				asked.push(
+					wait(`127.1.${row}.${(Math.floor(at / WAITING) % SOURCES_OF_WAITS) + 1}`, at).catch(() => undefined),
+				);
+		};
 		await eventually(`more ${what} than there are slots, without one`, async () => {
+			fill();
 			const { text: metrics } = await client.send("GET", "/metrics");
 			const value = (series: string) => Number(metrics.split(`\n${series} `)[1]?.split("\n", 1)[0]);
 			const [busy, held, late] = [
@@ -190,6 +238,6 @@ test("requests that wait for a password check or a provider hold none of the slo
 		});
 		for (const agent of agents) agent.destroy();
 		agents.clear();
-		await ended;
+		await Promise.all(asked);
 	}
 });
