@@ -9,7 +9,7 @@ import { type Server, startServer } from "../harness.ts";
 
 const SERVER = "packages/server/src";
 
-/** What one account may have waiting, each in turns of its own. */
+/** Kinds of work of which one account may have some waiting. */
 const TURNS = [
 	...["backups", "comparisons", "engine_calls", "key_lists", "long_questions", "promotions", "rewrites"],
 	...["verifications", "whole_reads"],

@@ -71,7 +71,7 @@ test("the server answers the document of exactly these routes", async () => {
 		system: createTestSystem(),
 		log: createTestLog().log,
 		build: { version: "1.2.3", commit: "", built: "" },
-		engines: { watchLag: () => undefined, host: {} } as never,
+		engines: { watchLag: () => undefined, host: { limits: [] } } as never,
 		backups: {} as never,
 		renewal: {} as never,
 		setup_code: {} as never,
