@@ -181,8 +181,8 @@ async function setSilentIssuer(t: TestContext, slug: string): Promise<object> {
 	return { realm: slug, machine: name, jwt };
 }
 
-/** Requests that are open at a time while they wait, and their sources. */
-const [OPEN, SOURCES_OF_WAITS] = [88, 22];
+/** Requests that are sent at once, to wait. */
+const OPEN = 88;
 
 /** Requests that wait for a password check, a provider, an issuer or an engine, each from its source. */
 const waitsOf = (
@@ -218,15 +218,15 @@ test("requests that wait for a password check, a provider, an issuer or an engin
 	const exchange = await setSilentIssuer(t, slug);
 	for (const [row, [what, wait]] of waitsOf(slug, exchange).entries()) {
 		const asked: Promise<unknown>[] = [];
-		// On a busy machine the first ones may have ended before the last one is sent.
-		const fill = () => {
-			for (let at = asked.length; agents.size < OPEN; at++)
-				asked.push(
-					wait(`127.1.${row}.${(Math.floor(at / WAITING) % SOURCES_OF_WAITS) + 1}`, at).catch(() => undefined),
-				);
+		/** Asks; and again, of a server that remembers no guess and no issuer, if a busy machine had answered all before anyone looked. */
+		const fill = async () => {
+			if (agents.size > 0) return;
+			if (asked.length > 0) await server.restart();
+			for (let at = 0; at < OPEN; at++)
+				asked.push(wait(`127.1.${row}.${Math.floor(at / WAITING) + 1}`, asked.length).catch(() => undefined));
 		};
 		await eventually(`more ${what} than there are slots, without one`, async () => {
-			fill();
+			await fill();
 			const { text: metrics } = await client.send("GET", "/metrics");
 			const value = (series: string) => Number(metrics.split(`\n${series} `)[1]?.split("\n", 1)[0]);
 			const [busy, held, late] = [
