@@ -74,7 +74,8 @@ for (const [what, leaves] of [
 			used = await unread();
 			return used.all === theirs.bytes + mine.bytes;
 		});
-		assert.equal(used.most, mine.bytes);
+		// An account's use is shown in proportion to what others leave free: a little more than it is.
+		assert.ok(used.most >= mine.bytes && used.most < mine.bytes + KIB, `${used.most} of ${mine.bytes}`);
 		for (const { end } of [theirs, mine]) end();
 		await eventually("both are gone", async () => (await unread()).all === 0);
 	});

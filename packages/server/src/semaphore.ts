@@ -221,7 +221,9 @@ export function createAccountSemaphore({
 			try {
 				return await task();
 			} finally {
-				setTimeout(release, Math.min(performance.now() - began, MAX_REST_MS));
+				const rest_ms = Math.min(performance.now() - began, MAX_REST_MS);
+				if (rest_ms < 1) release();
+				else setTimeout(release, rest_ms);
 			}
 		},
 		limit: { name, max: waiting, used: semaphore.fullest, refused: semaphore.refused, hint },

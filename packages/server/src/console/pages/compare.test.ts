@@ -89,6 +89,8 @@ for (const [sort, page] of [
 	["key_lists", list],
 ] as const) {
 	test(`an account's ${sort} are made one at a time; the seventeenth that waits is refused`, async () => {
+		// The pause after the last page is over.
+		await large_pages[sort].run(async () => undefined, newActor());
 		const pending = Array.from({ length: 17 }, page);
 		await nextTurn();
 		assert.equal(large_pages[sort].limit.used(), 16);
