@@ -63,7 +63,7 @@ const machine = () => ({ SVC_MACHINE: `${slug}/deploy` });
 test("a GitHub Actions job reads a secret with GitHub's own variables until the trust is removed", async () => {
 	const ids = "--repository-id 2002 --repository-owner-id 1001 --branch main";
 	const made = await trust(`add github deploy ${ids} ${ofIssuer()}`);
-	assert.match(made, / https:\/\/127\.0\.0\.1:\d+ .*\brepository_id="2002" .*event_name=push/);
+	assert.match(made, / https:\/\/localhost:\d+ .*\brepository_id="2002" .*event_name=push/);
 	const job = { ...machine(), ...issuer.job_environment, NODE_EXTRA_CA_CERTS: authority };
 	const [first, second] = [await as(job), await as(job)];
 	assert.equal((await read(first)).trim(), VALUE);
