@@ -13,7 +13,7 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 	await open("/account");
 	await page.getByRole("link", { name: "Second factor" }).click();
 	await heading(page, "Second factor");
-	await page.getByLabel("Password of your account").fill(ada.password);
+	await page.getByLabel("Password of your account").first().fill(ada.password);
 	const shown = page.waitForResponse((answer) => answer.url().endsWith("shown=secret"));
 	await page.getByRole("button", { name: "Make a secret" }).click();
 	assert.equal((await shown).headers().refresh, "300", "a forgotten window does not keep it");

@@ -98,7 +98,7 @@ for (const argv of USAGE) {
 test("without a login, svc fails without contacting any server", async () => {
 	const { code, stderr } = await run(["realm", "list"], { env: {} });
 	assert.equal(code, 3);
-	assert.match(stderr, / https:\/\/127\.0\.0\.1:8443\nhint: `svc login`/);
+	assert.match(stderr, / https:\/\/localhost:8443\nhint: `svc login`/);
 });
 
 test("a refused SVC_TOKEN is named, since a login would not replace it; a refused session is not", async () => {
