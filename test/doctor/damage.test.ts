@@ -44,7 +44,7 @@ test("a reference to nothing is found by --deep", async () => {
 });
 
 test("a row that was taken away is found, until the database is adopted", async () => {
-	assert.match((await examineAfter(() => undefined, "rows", false)).join("\n"), /^failed .*\bcontent rows$/);
+	assert.match((await examineAfter(() => undefined, "rows", false)).join("\n"), /^failed .*\bcontent rows, the counts of realms$/);
 	const adopt = async () => assert.equal((await runLocal(world.server.data, ["adopt", "--again", "--yes"])).code, 0);
 	assert.match((await examineAfter(adopt, "rows", false)).join("\n"), /^ok .*$/);
 });
@@ -53,7 +53,9 @@ test("a value that does not open is named by --deep", async () => {
 	const { client, admin, slug } = world;
 	await secret(client, admin, slug, "SPOILT", "value");
 	const id = "(SELECT id FROM secret WHERE key = 'SPOILT')";
-	const spoil = query(`UPDATE secret_version SET value = CAST(value || x'00' AS BLOB) WHERE secret_id = ${id}`);
+	const last = "CASE substr(value, -1) WHEN x'00' THEN x'01' ELSE x'00' END";
+	const spoilt = `CAST(substr(value, 1, length(value) - 1) || ${last} AS BLOB)`;
+	const spoil = query(`UPDATE secret_version SET value = ${spoilt} WHERE secret_id = ${id}`);
 	const told = new RegExp(`^failed .*${slug}/dev SPOILT version 1\\b.*$`);
 	assert.match((await examineAfter(spoil, "sealed", true)).join("\n"), told);
 	assert.match((await examineAfter(() => undefined, "rows", false)).join("\n"), /^ok .*$/);
