@@ -44,7 +44,10 @@ test("a reference to nothing is found by --deep", async () => {
 });
 
 test("a row that was taken away is found, until the database is adopted", async () => {
-	assert.match((await examineAfter(() => undefined, "rows", false)).join("\n"), /^failed .*\bcontent rows, the counts of realms$/);
+	assert.match(
+		(await examineAfter(() => undefined, "rows", false)).join("\n"),
+		/^failed .*\bcontent rows, the counts of realms$/,
+	);
 	const adopt = async () => assert.equal((await runLocal(world.server.data, ["adopt", "--again", "--yes"])).code, 0);
 	assert.match((await examineAfter(adopt, "rows", false)).join("\n"), /^ok .*$/);
 });
