@@ -88,7 +88,8 @@ async function fill(directory: string, { realms, secretsPerRealm }: DataSize): P
 		master_key: undefined,
 	};
 	const { key } = await loadMasterKey(sources, await store.keys.fingerprint(), system);
-	const keyring = await openKeyring({ keys: store.keys, master: key.reveal(), system });
+	const { keys, guard } = store;
+	const keyring = await openKeyring({ keys, master: key.reveal(), system, guard });
 	const limits = { realm_bytes: Number.MAX_SAFE_INTEGER, realms_per_account: Number.MAX_SAFE_INTEGER };
 	const needs = { store, system, keyring, enforce_expiry: false, ...limits };
 	const actor = await addOwner(needs);
