@@ -184,7 +184,7 @@ test("a token for one environment or without one of the scopes, and a viewer, pr
 	assert.equal((await diff()).find(({ key }) => key === "SAME")?.to_version, 1);
 });
 
-test("a comparison may exceed what memory holds at once; a promotion of more than 2 MiB is refused", async () => {
+test("environments of any size can be compared; a promotion of more than 2 MiB is refused", async () => {
 	await start();
 	const big = "x".repeat(256 * 1024);
 	const keys = Array.from({ length: 66 }, (_, index) => `BIG_${String(index).padStart(3, "0")}`);

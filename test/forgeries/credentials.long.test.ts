@@ -85,12 +85,12 @@ test("without a forgery the credential is revoked when its owner ends it", optio
 });
 
 for (const table of TABLES)
-	test(`after each forgery of ${table} the credential is revoked, or somebody is told`, options, () =>
+	test(`after each forgery of ${table}, the server revokes the credential or reports it`, options, () =>
 		expectEnd(ofTable(table)),
 	);
 
 test(
-	"after a forgery with an aim, of counts, or of an earlier time the credential is revoked, or somebody is told",
+	"after a targeted forgery, forged counts or a partial rollback, the server revokes the credential or reports it",
 	options,
 	() => expectEnd([...WITH_AN_AIM, ...ofOtherTable(world, "lease_count"), ...OVER_NEWER_CONTENT, ...OF_CONTENT]),
 );

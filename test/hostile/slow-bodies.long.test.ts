@@ -71,7 +71,7 @@ test("slow bodies of one source hold 16 MiB; further ones get 503, and everybody
 	await until(isEmpty, "everything is given back");
 });
 
-test("slow bodies of four sources leave room for those of everybody else at once", async () => {
+test("slow bodies of four sources leave room for everybody else's immediately", async () => {
 	const sources = ["127.0.6.1", "127.0.6.2", "127.0.6.3", "127.0.6.4"];
 	const bodies = (await Promise.all(sources.map((source) => sendSlowly(16, source)))).flat();
 	await until(() => bodies.filter(isRefused).length >= 20, "20 of 64 are refused");

@@ -18,7 +18,7 @@ const REQUESTS = `GET ${BUNDLE} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(20);
 /** Connections of a source, which together would hold 16 MiB. */
 const CONNECTIONS = 64;
 
-/** Milliseconds after which an answer is asked for anew: the server cuts none that is younger than 5 s. */
+/** Milliseconds after which a client requests an answer again: the server cuts only answers that make no progress for 5 s. */
 const RENEWED_MS = 4000;
 
 let server: Server;

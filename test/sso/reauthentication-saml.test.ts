@@ -34,7 +34,7 @@ function answer({ location, cookie }: Begun, changes: Partial<Said> = {}) {
 	return world.finish("saml", writeDocument(said, world.key), cookie);
 }
 
-test("the provider is told to ask again, and an old sign-in or another person confirms nothing", async () => {
+test("svc requests a new sign-in from the provider and accepts neither an old one nor another person's", async () => {
 	const begun = await desk.begin(alice, "saml");
 	const request = new URL(begun.location).searchParams.get("SAMLRequest") ?? "";
 	assert.match(

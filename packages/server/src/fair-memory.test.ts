@@ -10,7 +10,7 @@ function fill(memory: FairMemory<string>, payer: string, from: number, to: numbe
 const holds = (memory: Pick<FairMemory<unknown>, "peek">, names: string[]) =>
 	names.filter((name) => memory.peek(name) !== undefined).join(" ");
 
-test("a full memory forgets an entry of the payer that holds the most, whoever adds one", () => {
+test("when the memory is full, any new entry replaces one of the payer with the most entries", () => {
 	const memory = new FairMemory<string>(10);
 	fill(memory, "a", 0, 2);
 	fill(memory, "b", 0, 1000);

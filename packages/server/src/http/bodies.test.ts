@@ -136,7 +136,7 @@ test("a body that arrives slowly is not cut, however old it is", async (t) => {
 	await stuck[1]?.end();
 });
 
-test("four sources leave room for the bodies of others at once", async () => {
+test("four sources leave room for the bodies of others immediately", async () => {
 	const { begin } = setUp({ account: 1024 * KIB, all: 4096 * KIB });
 	const greedy = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"].flatMap((ip) => [begin(ip), begin(ip)]);
 	for (let piece = 0; piece < 8; piece++) for (const body of greedy) await body.send(64 * KIB);

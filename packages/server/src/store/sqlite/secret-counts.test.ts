@@ -28,7 +28,7 @@ test("the secrets of a large realm are counted by the reading thread: others are
 	assert.deepEqual(order, ["read", 1001]);
 });
 
-test("few secrets are counted at once", async (t) => {
+test("a small number of secrets is counted without a thread", async (t) => {
 	const { secrets, id } = await setUp(t);
 	const order: unknown[] = [];
 	const next = nextTurn().then(() => order.push("turn"));
