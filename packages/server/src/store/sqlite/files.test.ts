@@ -135,7 +135,7 @@ test("the lock is given once in a process, to the next one when it is let go, an
 
 test("a lock that another process holds is refused, and is free once that process was killed", async (t) => {
 	const directory = await dataFolder(t);
-	const holder = spawn(process.execPath, [HOLDER, directory], { stdio: ["ignore", "pipe", "inherit"] });
+	const holder = spawn(process.execPath, ["--expose-gc", HOLDER, directory], { stdio: ["ignore", "pipe", "inherit"] });
 	t.after(() => void holder.kill("SIGKILL"));
 	const [said] = (await once(holder.stdout, "data")) as [Buffer];
 	assert.equal(said.toString(), HELD);

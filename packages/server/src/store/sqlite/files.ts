@@ -59,6 +59,9 @@ function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mo
 		throw new FatalError(`${path} is accessible to other users: run chmod ${mode} ${path}`);
 }
 
+/** The locks of this process. One that nothing refers to would be collected, and its file unlocked. */
+const locks = new Set<Database.Database>();
+
 /**
  * Takes the data directory for this process until it ends, however it ends.
  * @returns a function that releases it
@@ -83,5 +86,9 @@ export function lockDataDirectory(directory: string): () => void {
 		});
 	}
 	const taken = lock;
-	return () => taken.close();
+	locks.add(taken);
+	return () => {
+		taken.close();
+		locks.delete(taken);
+	};
 }
