@@ -15,6 +15,8 @@ export interface Ask {
 	readonly body?: object;
 	/** Sent as a browser sends a form, in place of a body. */
 	readonly form?: Readonly<Record<string, string>>;
+	/** Loopback address that it is sent from; the system's choice without one. */
+	readonly from?: string;
 }
 
 /** An answer, read to its end. */
@@ -49,8 +51,17 @@ export async function exchange(url: string, ask: Ask, agent?: Agent): Promise<An
 	const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
 	const body = bodyOf(ask) ?? "";
 	const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
-	const { method, path } = ask;
-	const options = { hostname, port, method, path, headers: { ...headersOf(ask), ...length }, signal, agent };
+	const { method, path, from: localAddress } = ask;
+	const options = {
+		hostname,
+		port,
+		method,
+		path,
+		localAddress,
+		headers: { ...headersOf(ask), ...length },
+		signal,
+		agent,
+	};
 	const outgoing =
 		protocol === "https:" ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
 	outgoing.end(body);

@@ -1,9 +1,14 @@
 /**
  * Ledgers with many leases. The server makes a credential at each target; one statement copies it in the ledger, with names, ids and
- * ends of the copies' own: so each row is as the server wrote it, without a request for each.
+ * ends of the copies' own; an adoption gives them their MACs. So each row is as the server wrote it, without a request for each.
  */
 import { join } from "node:path";
+import { rowKeysOf } from "../../packages/server/src/crypto/keyring.ts";
+import { loadMasterKey } from "../../packages/server/src/crypto/master-key.ts";
+import { adoptRows } from "../../packages/server/src/store/sqlite/adopt.ts";
 import { openReader, openWriter } from "../../packages/server/src/store/sqlite/open.ts";
+import { openSqliteStore } from "../../packages/server/src/store/sqlite/store.ts";
+import { system } from "../../packages/server/src/system.ts";
 import type { Redis } from "../../test/peers/redis.ts";
 import { type Ask, ask, exchange } from "./exchange.ts";
 import { configureKeyValue } from "./redis.ts";
@@ -83,9 +88,28 @@ export function copiedName(number: number): string {
 	return `svc_${number.toString(16).padStart(8, "0")}`;
 }
 
-/** Copies leases. No server may run on the directory. */
-export function copyLeases({ directory }: Ledger, { leases, from, count, due }: Copies): void {
-	const db = openWriter(join(directory, "svc.db"));
+/** Copies leases, and adopts the copies: their rows get MACs as the server writes them. No server may run on the directory. */
+export async function copyLeases({ directory }: Ledger, copies: Copies): Promise<void> {
+	const file = join(directory, "svc.db");
+	insertCopies(file, copies);
+	const key = await masterKeyOf(directory);
+	const event = { timestamp: system.now().toISOString(), type: "rows.adopted", actor: "system" } as const;
+	adoptRows(file, (shared) => rowKeysOf(key, shared, system), { ...event, realm_id: "", realm: "", data: {} });
+}
+
+async function masterKeyOf(directory: string): Promise<Buffer> {
+	const onFailure = (error: Error) => {
+		throw error;
+	};
+	const { keys, close } = await openSqliteStore({ directory, now: system.now(), onFailure });
+	const fingerprint = await keys.fingerprint();
+	await close();
+	const nowhere = { credentials_dir: undefined, master_key_file: undefined, master_key: undefined };
+	return (await loadMasterKey({ ...nowhere, data_dir: directory }, fingerprint, system)).key.reveal();
+}
+
+function insertCopies(file: string, { leases, from, count, due }: Copies): void {
+	const db = openWriter(file);
 	// Nothing here must survive a power cut.
 	db.pragma("synchronous = OFF");
 	db.prepare(

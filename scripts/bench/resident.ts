@@ -1,4 +1,4 @@
-import { ask } from "./exchange.ts";
+import { type Ask, ask } from "./exchange.ts";
 
 /** Password of every account in a measurement. Only loopback ever sees these accounts. */
 const PASSWORD = "a password of the benchmark";
@@ -17,10 +17,11 @@ export async function register(url: string, email: string): Promise<void> {
 	await ask(url, { method: "POST", path: "/api/v1/auth/register", body: { email, password: PASSWORD } });
 }
 
-/** Signs in. Returns the session's token. */
-export async function login(url: string, email: string): Promise<string> {
+/** Signs in. @param from loopback address of the client. Returns the session's token. */
+export async function login(url: string, email: string, from?: string): Promise<string> {
 	const body = { email, password: PASSWORD };
-	const { token } = await ask<{ token: string }>(url, { method: "POST", path: "/api/v1/auth/login", body });
+	const request: Ask = { method: "POST", path: "/api/v1/auth/login", body };
+	const { token } = await ask<{ token: string }>(url, from === undefined ? request : { ...request, from });
 	return token;
 }
 

@@ -99,7 +99,7 @@ async function expire(
 	const copies: Copies = { leases, from: stores.next, count, due: { fromMs, spanMs } };
 	stores.next += count;
 	await Promise.all(stores.redis.slice(0, targets).map((store) => addUsers(store, copies)));
-	copyLeases(ledger, copies);
+	await copyLeases(ledger, copies);
 	const server = await startSvc({ protocol: "http", data: ledger.directory });
 	const { url } = server;
 	await pacedLatencies(url, ledger.read, WARM_UP);
