@@ -8,13 +8,16 @@ import { openReader } from "./open.ts";
 
 /**
  * Brings the schema up to date, each migration in one transaction, so that a crash leaves it applied or not.
+ * @returns the number of migrations that were applied
  * @throws FatalError when the database is newer than this program or has another history
  */
-export function migrate(db: Database.Database, now: string): void {
+export function migrate(db: Database.Database, now: string): number {
 	createMigrationList(db);
 	const { applied, problem } = schemaOf(db);
 	if (problem !== "") throw new FatalError(problem);
-	for (const migration of MIGRATIONS.slice(applied)) apply(db, migration, now);
+	const pending = MIGRATIONS.slice(applied);
+	for (const migration of pending) apply(db, migration, now);
+	return pending.length;
 }
 
 /** Makes the table of the migrations that were applied, unless it is there. */

@@ -85,7 +85,8 @@ function gather(first: Operation[]): { batch: Operation[]; next: Exclude<LaterRe
 
 function open(port: MessagePort, { file, now }: WriterInput): void {
 	const db = openWriter(file);
-	migrate(db, now);
+	// What the migrations wrote would start the thread that moves the log.
+	if (migrate(db, now) > 0) db.pragma("wal_checkpoint(PASSIVE)");
 	const chain = openChain(db);
 	const macs = createRowMacs(undefined, system.randomBytes);
 	guardReads(db, macs);
