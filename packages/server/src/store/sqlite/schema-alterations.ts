@@ -17,17 +17,21 @@ interface SchemaObject {
 /** Maximum length of a name that another program gave. */
 const MAX_NAME = 100;
 
+let own: SchemaObjects | undefined;
+
+/** Describes what all migrations make. The first call takes 10 ms. */
+export function describeOwnSchema(): SchemaObjects {
+	own ??= madeBy(MIGRATIONS.length);
+	return own;
+}
+
 /**
  * Prepares the query for what the schema has, lacks or has in another form than the migrations made: a trigger that somebody added would change
  * rows within the server's own transactions. Design: §13
  * @param applied number of migrations that made the schema
  */
 export function schemaAlterations(db: Database.Database, applied = MIGRATIONS.length): () => string[] {
-	let made: SchemaObjects | undefined;
-	return () => {
-		made ??= madeBy(applied);
-		return schemaDifference(objectsOf(db), made);
-	};
+	return () => schemaDifference(objectsOf(db), applied === MIGRATIONS.length ? describeOwnSchema() : madeBy(applied));
 }
 
 /**
@@ -57,7 +61,7 @@ function objectsOf(db: Database.Database): SchemaObjects {
 	);
 }
 
-/** Applies the migrations to an empty database in memory, which takes 5 ms. */
+/** Applies the migrations to an empty database in memory. */
 function madeBy(applied: number): SchemaObjects {
 	const db = new Database(":memory:");
 	try {

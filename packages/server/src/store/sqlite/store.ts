@@ -15,7 +15,7 @@ import { createReadTransaction } from "./read-transaction.ts";
 import { ReadWorker } from "./read-worker.ts";
 import { adoptRestored } from "./restored.ts";
 import { guardReads } from "./row-guard.ts";
-import { refuseAlteredSchema } from "./schema-alterations.ts";
+import { describeOwnSchema, refuseAlteredSchema } from "./schema-alterations.ts";
 import { takeSnapshot } from "./snapshots.ts";
 import { findMisfits } from "./tip.ts";
 import { Writer } from "./writer.ts";
@@ -62,7 +62,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	let unlock = () => {};
 	try {
 		unlock = lockDataDirectory(options.directory);
-		const [{ createAdapter }] = await Promise.all([import("./adapter.ts"), prepareAndOpen(writer, options, file)]);
+		const [{ createAdapter }] = await Promise.all([loadAdapter(), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
 		const transaction = createReadTransaction(connection, () => writer.commits, options.onFailure);
 		const { readers, keys, guard } = guardedReads(file, connection, writer);
@@ -138,6 +138,13 @@ async function findMisfitsOf(connection: Database, comparer: ReadWorker, keys: R
 	const pages = connection.prepare("PRAGMA page_count").pluck().get() as number;
 	if (pages > SMALL_PAGES) return comparer.question("snapshots", "misfits")(keys);
 	return findMisfits(connection, createRowMacs(keys, system.randomBytes), ["access", "content"]);
+}
+
+/** Loads the adapter, and describes the schema for it, while the writer's thread starts. */
+async function loadAdapter(): Promise<typeof import("./adapter.ts")> {
+	const adapter = await import("./adapter.ts");
+	describeOwnSchema();
+	return adapter;
 }
 
 /** Prepares the files before anything is written, then has the writer open them. */
