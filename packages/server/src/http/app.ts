@@ -83,27 +83,37 @@ export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
 }
 
 /**
- * Makes hono's quick router, with its other one for paths that the quick one rejects: a fixed segment beside a variable one
- * (`/leases/revoke`, `/leases/{id}/abandon`). Hono itself would choose one of them for all routes, and cost each request 1 µs.
+ * Makes hono's quick routers, one for each number of segments, with its other one for paths that a quick one rejects: a fixed segment beside a
+ * variable one (`/leases/revoke`, `/leases/{id}/abandon`). Hono itself would choose one of them for all routes: each request would cost 1 µs more,
+ * and 2 µs more where one expression has the parameters of all routes.
  */
 function createRouter<T>(): Router<T> {
-	const quick = new RegExpRouter<T>();
+	const quick = new Map<number, RegExpRouter<T>>();
 	const thorough = new TrieRouter<T>();
 	return {
 		name: "QuickRouter",
 		add(method, path, handler) {
+			const segments = countSegments(path);
+			const router = quick.get(segments) ?? new RegExpRouter<T>();
+			quick.set(segments, router);
 			try {
-				quick.add(method, path, handler);
+				router.add(method, path, handler);
 			} catch (error) {
 				if (!(error instanceof UnsupportedPathError)) throw error;
 				thorough.add(method, path, handler);
 			}
 		},
 		match(method, path) {
-			const found = quick.match(method, path);
-			return found[0].length > 0 ? found : thorough.match(method, path);
+			const found = quick.get(countSegments(path))?.match(method, path);
+			return found !== undefined && found[0].length > 0 ? found : thorough.match(method, path);
 		},
 	};
+}
+
+function countSegments(path: string): number {
+	let segments = 0;
+	for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) segments++;
+	return segments;
 }
 
 const ALTERED =
