@@ -4,7 +4,7 @@ import { untilNothing } from "../in-parts.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
 import type { Session } from "./connection.ts";
 import type { Change, Late, Snapshot } from "./database.ts";
-import type { Lane, LaneName } from "./lanes.ts";
+import type { ReadPool, PoolName } from "./read-pools.ts";
 import type { FindAlterations } from "./migrate.ts";
 import { takingOddText } from "./odd-text.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -47,7 +47,7 @@ import { trustWrites } from "./writes/trusts.ts";
 
 /** Where operations run. */
 interface Ways {
-	lanes: Record<LaneName, Lane>;
+	pools: Record<PoolName, ReadPool>;
 	writer: Writer;
 	change: Change;
 	macs: RowMacs;
@@ -64,7 +64,7 @@ type Runs = Record<string, Record<string, Run>>;
 
 /** Makes every operation of the port. */
 export function createAdapter(ways: Ways): Operations {
-	const { lanes, writer, change, macs } = ways;
+	const { pools, writer, change, macs } = ways;
 	const writes = writesOf(change) as unknown as Runs;
 	const reads = new WeakMap<Session, Runs>();
 	const readsFor = (session: Session): Runs => {
@@ -81,10 +81,10 @@ export function createAdapter(ways: Ways): Operations {
 			const run: Run = (...args) => writer.run(operation, args);
 			return declared.inParts ? untilNothing(run) : run;
 		}
-		const long = READ_ALL.has(name) ? lanes.everything : lanes.long;
-		const lane = declared.kind === "read" ? lanes.requests : long;
+		const long = READ_ALL.has(name) ? pools.everything : pools.long;
+		const pool = declared.kind === "read" ? pools.requests : long;
 		return (...args: unknown[]) =>
-			lane.ask((session) => {
+			pool.ask((session) => {
 				const run = readsFor(session)[noun]?.[verb] as Run;
 				return run(...args);
 			});

@@ -3,7 +3,7 @@ import { type Filling, fillDatabase } from "../sqlite/filling.ts";
 import type { Address } from "./address.ts";
 import { type Connection, connect, type Sql } from "./connection.ts";
 import { everyRow } from "./cursor.ts";
-import { SNAPSHOT } from "./lanes.ts";
+import { BEGIN_SNAPSHOT } from "./read-pools.ts";
 
 /** Tables of the log. The others without MACs are counted, made or written anew by SQLite. */
 const LOG_TABLES = Object.keys(OTHER_TABLES).filter((table) => table.startsWith("audit_"));
@@ -20,7 +20,7 @@ const LARGE_ROWS: Readonly<Record<string, number>> = { secret_version: 64, delet
 export async function copyStore(address: Address, file: string, now: string): Promise<void> {
 	const filling = fillDatabase(file, now);
 	try {
-		await withConnection(address, (connection) => connection.transaction(SNAPSHOT, () => copyAll(connection, filling)));
+		await withConnection(address, (connection) => connection.transaction(BEGIN_SNAPSHOT, () => copyAll(connection, filling)));
 		filling.finish();
 	} finally {
 		filling.close();

@@ -2,7 +2,7 @@ import { system } from "../../system.ts";
 import type { StoreState } from "../store.ts";
 import type { Address } from "./address.ts";
 import { type Connection, connect } from "./connection.ts";
-import { createLane, LANES, type Lane, type LaneName } from "./lanes.ts";
+import { createReadPool, POOL_SIZES, type ReadPool, type PoolName } from "./read-pools.ts";
 import { type Link, openLink } from "./link.ts";
 
 /** All links of a store to its database. */
@@ -59,10 +59,10 @@ async function connectAnd(
 	}
 }
 
-/** Opens the lanes of a store. */
-export async function openLanes(links: Pick<Links, "open">): Promise<Record<LaneName, Lane>> {
-	const open = async (name: LaneName) =>
-		createLane(await Promise.all(Array.from({ length: LANES[name] }, () => links.open())), name === "requests");
+/** Opens the pools of a store. */
+export async function openReadPools(links: Pick<Links, "open">): Promise<Record<PoolName, ReadPool>> {
+	const open = async (name: PoolName) =>
+		createReadPool(await Promise.all(Array.from({ length: POOL_SIZES[name] }, () => links.open())), name === "requests");
 	const [requests, long, everything] = await Promise.all([open("requests"), open("long"), open("everything")]);
 	return { requests, long, everything };
 }

@@ -7,8 +7,8 @@ import type { Address } from "./address.ts";
 import { takeDatabase } from "./admission.ts";
 import { type Changes, createChanges, type Trust } from "./changes.ts";
 import { takeCopy } from "./copies.ts";
-import type { Lane } from "./lanes.ts";
-import { createLinks, type Links, openLanes } from "./links.ts";
+import type { ReadPool } from "./read-pools.ts";
+import { createLinks, type Links, openReadPools } from "./links.ts";
 import { type FindAlterations, migrate } from "./migrate.ts";
 import { findMisfits, isNew } from "./misfits.ts";
 import { createWriter, type Writer } from "./writer.ts";
@@ -58,11 +58,11 @@ export async function openPostgresStore({
 			if ((await changes?.isKeptIn(connection)) === false) onFailure(lostAnswers());
 		});
 		const findAlterations = await migrate(writing, now.toISOString());
-		const lanes = await openLanes(links);
+		const pools = await openReadPools(links);
 		changes = createChanges(writing, guard);
 		const writer = createWriter(changes, writing.isUp);
 		const adapter = createAdapter({
-			lanes,
+			pools,
 			writer,
 			change: changes.change,
 			macs: guard.macs,
@@ -76,10 +76,10 @@ export async function openPostgresStore({
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
 			copyTo: (file) => takeCopy(address, file),
-			...looking(lanes.everything, guard, findAlterations),
+			...looking(pools.everything, guard, findAlterations),
 			altered: guard.noticed,
 			async close() {
-				await Promise.all([writer.close(), ...Object.values(lanes).map((lane) => lane.close())]);
+				await Promise.all([writer.close(), ...Object.values(pools).map((pool) => pool.close())]);
 				await links.close();
 			},
 		};
@@ -118,11 +118,11 @@ function probe(write: Store["health"]["probe"], writer: Writer, links: Links): S
 }
 
 /** Makes the operations that compare the database with what the last change left; the first one also compares its schema with what the migrations make. */
-function looking(lane: Lane, guard: Guard, findAlterations: FindAlterations): Pick<Store, "guard" | "misfits"> {
+function looking(pool: ReadPool, guard: Guard, findAlterations: FindAlterations): Pick<Store, "guard" | "misfits"> {
 	return {
 		async guard(row_keys) {
 			if (!guard.use(row_keys)) return;
-			const found = await lane.ask(async (sql) => [
+			const found = await pool.ask(async (sql) => [
 				...(await findAlterations(sql)),
 				...((await isNew(sql)) ? [] : (await findMisfits(sql, guard.macs, ["access"])).access),
 			]);
@@ -131,7 +131,7 @@ function looking(lane: Lane, guard: Guard, findAlterations: FindAlterations): Pi
 		},
 		// The keys of this moment: rows of the snapshot may be under one that is destroyed meanwhile.
 		misfits: () =>
-			lane.ask((sql) => findMisfits(sql, createRowMacs(guard.keys(), system.randomBytes), ["access", "content"])),
+			pool.ask((sql) => findMisfits(sql, createRowMacs(guard.keys(), system.randomBytes), ["access", "content"])),
 	};
 }
 

@@ -4,28 +4,28 @@ import type { Session } from "./connection.ts";
 import { harmless } from "./failure.ts";
 import type { Link } from "./link.ts";
 
-/** Connections that read for requests; for long questions; and for questions that read everything, which would keep the others waiting. */
-export const LANES = { requests: 2, long: 1, everything: 1 } as const;
+/** Connections for the reads of requests, for long reads, and for reads of everything, which would keep the others waiting. */
+export const POOL_SIZES = { requests: 2, long: 1, everything: 1 } as const;
 
 /** Begins a transaction that reads one state of the database. */
-export const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+export const BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/** Name of a lane. */
-export type LaneName = keyof typeof LANES;
+/** Name of a pool. */
+export type PoolName = keyof typeof POOL_SIZES;
 
-/** Connections that questions take in turn. */
-export interface Lane {
+/** A pool of connections that only read. */
+export interface ReadPool {
 	/** Runs a question on a free connection, over one state of the database. @throws AppError store_unavailable while there is none */
 	ask<Result>(question: (session: Session) => Promise<Result>): Promise<Result>;
-	/** Lets the questions that were asked end, and takes no more. */
+	/** Takes no more questions, and waits for those that run. */
 	close(): Promise<void>;
 }
 
 /**
- * Makes a lane.
+ * Makes a pool.
  * @param keepsSlot true for reads that an embedded store answers immediately: their requests keep their slots
  */
-export function createLane(links: readonly Link[], keepsSlot: boolean): Lane {
+export function createReadPool(links: readonly Link[], keepsSlot: boolean): ReadPool {
 	const free = [...links];
 	const turns = createSemaphore(links.length);
 	let isClosing = false;
@@ -41,7 +41,7 @@ export function createLane(links: readonly Link[], keepsSlot: boolean): Lane {
 			const link = take();
 			try {
 				if (link === undefined) throw storeAway();
-				return await link.transaction(SNAPSHOT, () => question(link));
+				return await link.transaction(BEGIN_SNAPSHOT, () => question(link));
 			} catch (error) {
 				throw harmless(error);
 			} finally {
