@@ -37,7 +37,7 @@ export interface AuditNeeds extends QuestionNeeds {
 export interface VerifyNeeds extends AuditNeeds {
 	store: AuditNeeds["store"] & {
 		/** Names what does not fit the keys of rows or the tip. */
-		misfits(): Promise<{ access: string[]; content: string[] }>;
+		checkIntegrity(): Promise<{ access: string[]; content: string[] }>;
 	};
 	verifications: Pick<AccountSemaphore, "run">;
 }
@@ -196,7 +196,7 @@ async function verify(needs: VerifyNeeds, actor: Actor, outside: Anchor | undefi
 	const { report, checkpoints } = await proveLog(needs.store.audit, needs.keyring, outside);
 	// A log that was altered proves nothing about rows.
 	const compared = report.status === "intact" ? await needs.store.audit.compare() : NOT_COMPARED;
-	const { access, content } = await needs.store.misfits();
+	const { access, content } = await needs.store.checkIntegrity();
 	const altered = [...access, ...content];
 	const status = statusOf(report, compared, altered);
 	const facts = { status, last_seq: report.last.seq };

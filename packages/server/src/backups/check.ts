@@ -115,8 +115,8 @@ async function checkLog({ audit }: Snapshot, keyring: Keyring): Promise<number> 
 async function checkRows(copy: Snapshot, keyring: Keyring): Promise<void> {
 	const keys = keyring.rows();
 	if (keys.length === 0) return;
-	const [misfit] = Object.values(await copy.misfits(keys)).flat();
-	if (misfit !== undefined) throw new UnsoundBackup(`another program altered it: ${misfit} does not fit`);
+	const [fault] = Object.values(await copy.checkIntegrity(keys)).flat();
+	if (fault !== undefined) throw new UnsoundBackup(`another program altered it: ${fault} does not fit`);
 }
 
 /** Keys opened in one turn of the event loop: about 5 ms. */

@@ -65,7 +65,7 @@ async function accountsOf(directory: string): Promise<string[]> {
 	const { store, failures } = await openTestStore({ after: (clean) => cleanups.push(clean) }, directory, false);
 	const { key } = await loadMasterKey(readConfig({ SVC_DATA_DIR: directory }, directory), undefined, system);
 	await openKeyring({ keys: store.keys, guard: store.guard, master: key.reveal(), system });
-	assert.deepEqual([await store.health.alterations(), await store.misfits()], [[], { access: [], content: [] }]);
+	assert.deepEqual([await store.health.alterations(), await store.checkIntegrity()], [[], { access: [], content: [] }]);
 	const found = await Promise.all(ACCOUNTS.map((email) => store.accounts.byEmail(email)));
 	const { status } = await store.audit.verify([]);
 	for (const clean of cleanups) await clean();

@@ -121,11 +121,11 @@ export interface Believable {
 	invitations: { email: string; created_by: string; expires_at: string; roles: number }[];
 }
 
-/** Parts of a database that are not as the server left them, by what that means. Design: §13 */
-export interface Misfits {
-	/** Nothing in the database is believed. */
+/** What another program altered in a database, by its consequence. Design: §13 */
+export interface IntegrityReport {
+	/** Nothing in the database grants anything any more. */
 	access: string[];
-	/** Some rows are refused, all else goes on. */
+	/** Altered rows are refused; everything else works. */
 	content: string[];
 }
 
@@ -142,8 +142,8 @@ export interface Snapshot {
 	believable(): Promise<Believable>;
 	/** Compares what the rows grant with what the log granted. @param keys of its rows; none for a copy from before they authenticated themselves */
 	compare(keys: RowKey[]): Promise<Comparison>;
-	/** Names what does not fit the keys of its rows. */
-	misfits(keys: RowKey[]): Promise<Misfits>;
+	/** Compares its rows, log and schema with what the last transaction left. @param keys of its rows */
+	checkIntegrity(keys: RowKey[]): Promise<IntegrityReport>;
 	samples(): Promise<Samples>;
 	/** Reads sealed rows of a kind behind a place, about a MiB of them; none when there are no more. */
 	sealed<Kind extends SealedKind>(kind: Kind, after: number): Promise<SealedPage<Kind>>;

@@ -7,7 +7,7 @@ import { type Check, ok } from "./model.ts";
 /** The database as the doctor looks at it. */
 export type OpenDatabase = Pick<
 	Snapshot,
-	"audit" | "checkQuickly" | "inspect" | "compare" | "misfits" | "sealed" | "close"
+	"audit" | "checkQuickly" | "inspect" | "compare" | "checkIntegrity" | "sealed" | "close"
 >;
 
 /** Dependencies of examining the database. */
@@ -61,7 +61,7 @@ export async function checkLog(needs: DatabaseNeeds, signal: AbortSignal): Promi
 
 /** Checks that no other program wrote rows. It reads every row. */
 export async function checkRows(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
-	const { access, content } = await withDatabase(needs, signal, ({ misfits }) => byRowKeys(needs, misfits));
+	const { access, content } = await withDatabase(needs, signal, ({ checkIntegrity }) => byRowKeys(needs, checkIntegrity));
 	const found = [...access, ...content];
 	if (found.length === 0) return [ok("rows", "every row is as the server left it")];
 	const message = `another program altered the database: ${found.join(", ")}`;

@@ -6,7 +6,7 @@ import type { System } from "../system.ts";
 
 /** Dependencies of watching for alterations. */
 export interface AlterationNeeds {
-	store: { health: Pick<Store["health"], "alterations">; audit: Pick<AuditStore, "append"> } & Pick<Store, "misfits">;
+	store: { health: Pick<Store["health"], "alterations">; audit: Pick<AuditStore, "append"> } & Pick<Store, "checkIntegrity">;
 	system: Pick<System, "now">;
 	log: Log;
 }
@@ -62,7 +62,7 @@ export function createAlterationWatch({ store, system, log }: AlterationNeeds): 
 		async compareRows() {
 			await look();
 			if (isAltered) return;
-			const { access, content } = await store.misfits();
+			const { access, content } = await store.checkIntegrity();
 			const wasSound = isSound;
 			isSound &&= access.length + content.length === 0;
 			isCompared = true;

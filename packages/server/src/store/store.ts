@@ -1,6 +1,6 @@
 import { accountOperations } from "../accounts/model.ts";
 import { type AuditStore, auditOperations } from "../audit/model.ts";
-import { type BackupSource, backupOperations, type Misfits } from "../backups/model.ts";
+import { type BackupSource, backupOperations, type IntegrityReport } from "../backups/model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
 import { engineOperations } from "../engines/model.ts";
 import { factorOperations } from "../factors/model.ts";
@@ -103,7 +103,7 @@ export interface Store extends Operations, BackupSource {
 	 */
 	guard(keys: RowKey[]): Promise<void>;
 	/** Compares all rows with what the last transaction left: a thread of its own reads every row. Nothing fits before `guard`. */
-	misfits(): Promise<Misfits>;
+	checkIntegrity(): Promise<IntegrityReport>;
 	/** Resolves when a change finds that another program has altered the database meanwhile; `health.alterations` names what. */
 	altered: Promise<void>;
 	/** Tells what stores the data, and whether it can be reached. */

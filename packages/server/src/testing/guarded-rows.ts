@@ -8,7 +8,7 @@ import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../store
 import { migrate } from "../store/sqlite/migrate.ts";
 import { openWriter } from "../store/sqlite/open.ts";
 import { believed, guardReads } from "../store/sqlite/row-guard.ts";
-import { findMisfits, keepTip, openChain, type TipKeeper } from "../store/sqlite/tip.ts";
+import { checkIntegrity, keepTip, openChain, type TipKeeper } from "../store/sqlite/tip.ts";
 import { makeFolder } from "./store.ts";
 import { createTestSystem } from "./system.ts";
 
@@ -59,9 +59,9 @@ export async function openGuarded(t: TestContext) {
 	write(TABLES.flatMap((table) => [1, 2].map((number) => insertOf(writer, table, number))).join(";"));
 	/** Names what does not fit, except counts: a test's statements change more of a lease than an operation does. */
 	const said = () =>
-		Object.values(findMisfits(reader, MACS, ["access", "content"]))
+		Object.values(checkIntegrity(reader, MACS, ["access", "content"]))
 			.flat()
-			.filter((misfit) => misfit !== "the counts of leases");
+			.filter((fault) => fault !== "the counts of leases");
 	/** Counts a row as a read sees it, or returns the refusal. */
 	const seen = (table: RowTable, number: number) => {
 		try {

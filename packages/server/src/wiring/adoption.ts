@@ -123,7 +123,7 @@ async function inspect(
 			const { key } = await requireMasterKey(config, fingerprint);
 			const keyring = await openKeyring({ keys: frozenKeys(fingerprint, keys), master: key.reveal(), system });
 			const { report: log } = await proveLog(copy.audit, keyring, undefined);
-			const misfits = isBefore ? [] : Object.values(await copy.misfits(keyring.rows())).flat();
+			const misfits = isBefore ? [] : Object.values(await copy.checkIntegrity(keyring.rows())).flat();
 			const [rows, { differences, strange }] = await Promise.all([copy.believable(), copy.compare(keyring.rows())]);
 			return { key, found: { rows, misfits, log, differences, strange } };
 		});

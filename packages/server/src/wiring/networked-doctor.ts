@@ -29,7 +29,7 @@ export function openNetworkedDatabase(store: Store, directory: string): OpenData
 		checkQuickly: async () => [],
 		inspect: async () => [],
 		compare: () => store.audit.compare(),
-		misfits: () => store.misfits(),
+		checkIntegrity: () => store.checkIntegrity(),
 		async sealed(kind, after) {
 			copied ??= copy();
 			return (await copied).sealed(kind, after);

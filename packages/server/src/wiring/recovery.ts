@@ -111,7 +111,7 @@ async function recoverIn(
 
 /** Refuses what a server would not believe: nothing may be written over it that looks sound. */
 async function refuseAltered(store: Store, file: string): Promise<void> {
-	const found = [...(await store.health.alterations()), ...(await store.misfits()).access];
+	const found = [...(await store.health.alterations()), ...(await store.checkIntegrity()).access];
 	if (found.length === 0) return;
 	throw new FatalError(
 		`another program altered ${file}: look at it with \`svc adopt --look\`, then \`svc adopt --again\``,

@@ -71,12 +71,12 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await keys.rotate({ key: next }, anEvent()), "done");
 		assert.equal(await keys.rotate({ key: aKey("", { purpose: "rows" }) }, anEvent()), "unfinished");
 		const sound = { access: [], content: [] };
-		assert.deepEqual(await store.misfits(), sound, "before its rows are renewed");
+		assert.deepEqual(await store.checkIntegrity(), sound, "before its rows are renewed");
 		assert.equal(await keys.destroyRowKey(old.id, anEvent()), "in_use");
 		await keys.renewRows(await keys.renewRows(""));
-		assert.deepEqual(await store.misfits(), sound, "in the middle");
+		assert.deepEqual(await store.checkIntegrity(), sound, "in the middle");
 		assert.ok((await walk()) > 2, "a step takes some");
-		assert.deepEqual(await store.misfits(), sound, "when all are renewed");
+		assert.deepEqual(await store.checkIntegrity(), sound, "when all are renewed");
 		assert.equal(await keys.destroyRowKey(next.id, anEvent()), "in_use", "the active one");
 		const before = await countEvents(store);
 		assert.equal(await keys.destroyRowKey(old.id, anEvent({ type: "key.destroyed" })), "done");
@@ -84,7 +84,7 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await countEvents(store), before + 1);
 		assert.equal(await keys.byId(old.id), undefined);
 		await store.guard([given]);
-		assert.deepEqual(await store.misfits(), sound, "without the key before");
+		assert.deepEqual(await store.checkIntegrity(), sound, "without the key before");
 		assert.equal(await store.realms.count(owner.id, undefined), 120);
 	});
 

@@ -14,9 +14,9 @@ test("a count of a realm that another program wrote is noticed", { skip: skipWit
 	const name = { realm_id, environment: "dev", key: "KEY" } as const;
 	assert.equal(await store.secrets.remove({ ...aDeletion(), ...name }, anEvent()), true);
 	for (const count of ["bytes", "keys"]) {
-		assert.deepEqual(await store.misfits(), { access: [], content: [] });
+		assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
 		await aside(server, database, `UPDATE svc.realm SET ${count} = ${count} + 1`);
-		assert.deepEqual((await store.misfits()).content, ["the counts of realms"]);
+		assert.deepEqual((await store.checkIntegrity()).content, ["the counts of realms"]);
 		await aside(server, database, `UPDATE svc.realm SET ${count} = ${count} - 1`);
 	}
 });

@@ -81,7 +81,7 @@ async function copyOf(t: TestContext, store: Store) {
 test("SQLite finds a copy sound: rows, sums and tip fit the same keys, and the log is whole", options, async (t) => {
 	const { store } = await setUp(t);
 	const { copy } = await copyOf(t, store);
-	assert.deepEqual(await copy.misfits([ROW_KEY]), { access: [], content: [] });
+	assert.deepEqual(await copy.checkIntegrity([ROW_KEY]), { access: [], content: [] });
 	assert.deepEqual(await copy.inspect(), []);
 	const { last_hash, schema_problem } = await copy.facts();
 	assert.deepEqual([last_hash, schema_problem], [(await store.audit.head()).hash, ""]);

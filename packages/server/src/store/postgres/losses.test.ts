@@ -66,7 +66,7 @@ test("a committed change whose answer was lost is reported as made, once", optio
 	assert.equal((await registering).outcome, "done");
 	assert.equal(await count(`account WHERE id = '${account.id}'`), 1);
 	await until(() => store.state().status === "healthy");
-	assert.deepEqual(await store.misfits(), { access: [], content: [] });
+	assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
 });
 
 test("a committed event whose answer was lost is in the log once", options, async (t) => {
@@ -90,7 +90,7 @@ test("a change whose commit never arrived is reported as not made", options, asy
 	await assert.rejects(registering, isAway);
 	assert.equal(await count(`account WHERE id = '${account.id}'`), 0);
 	await again(() => store.accounts.register(account, anEvent()));
-	assert.deepEqual(await store.misfits(), { access: [], content: [] });
+	assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
 });
 
 test("while the database is away questions and changes are refused, and then answered again", options, async (t) => {

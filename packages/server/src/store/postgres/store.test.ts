@@ -28,10 +28,10 @@ async function setUp(t: TestContext) {
 test("a row that another program altered grants nothing, and the next start names it", options, async (t) => {
 	const { store, member, realm, aside, reopen } = await setUp(t);
 	assert.equal((await store.realms.access(realm.slug, member.id))?.role, "viewer");
-	assert.deepEqual(await store.misfits(), { access: [], content: [] });
+	assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
 	await aside("UPDATE svc.binding SET role = 'admin'");
 	assert.equal((await store.realms.access(realm.slug, member.id))?.role, null);
-	assert.deepEqual((await store.misfits()).access, ["the sum of access rows", "rows of binding"]);
+	assert.deepEqual((await store.checkIntegrity()).access, ["the sum of access rows", "rows of binding"]);
 	await store.close();
 	const again = await reopen();
 	assert.deepEqual(await again.health.alterations(), ["the sum of access rows", "rows of binding"]);
@@ -66,7 +66,7 @@ test("a second factor that was altered lets nobody in by the password alone", op
 test("a row that was taken away is missed by the sum of all rows", options, async (t) => {
 	const { store, aside } = await setUp(t);
 	await aside("DELETE FROM svc.binding");
-	assert.deepEqual((await store.misfits()).access, ["the sum of access rows"]);
+	assert.deepEqual((await store.checkIntegrity()).access, ["the sum of access rows"]);
 });
 
 test("a change of a row that was altered does not bless it", options, async (t) => {
@@ -144,7 +144,7 @@ test("two servers change one database in turn: one chain, one sum of rows, one f
 	assert.ok(made.every((one) => one.outcome === "done" && !one.first));
 	assert.equal(await countEvents(other), start + accounts.length);
 	assert.ok(await isChainIntact(store));
-	assert.deepEqual(await other.misfits(), { access: [], content: [] });
+	assert.deepEqual(await other.checkIntegrity(), { access: [], content: [] });
 });
 
 test("an operation that fails takes nothing of those that share its transaction with it", options, async (t) => {

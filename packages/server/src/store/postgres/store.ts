@@ -10,7 +10,7 @@ import { takeCopy } from "./copies.ts";
 import type { ReadPool } from "./read-pools.ts";
 import { createLinks, type Links, openReadPools } from "./links.ts";
 import { type FindAlterations, migrate } from "./migrate.ts";
-import { findMisfits, isNew } from "./misfits.ts";
+import { checkIntegrity, isNew } from "./integrity.ts";
 import { createWriter, type Writer } from "./writer.ts";
 
 /** Database to open, and listeners. */
@@ -76,7 +76,7 @@ export async function openPostgresStore({
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
 			copyTo: (file) => takeCopy(address, file),
-			...looking(pools.everything, guard, findAlterations),
+			...integrityChecks(pools.everything, guard, findAlterations),
 			altered: guard.noticed,
 			async close() {
 				await Promise.all([writer.close(), ...Object.values(pools).map((pool) => pool.close())]);
@@ -118,20 +118,20 @@ function probe(write: Store["health"]["probe"], writer: Writer, links: Links): S
 }
 
 /** Makes the operations that compare the database with what the last change left; the first one also compares its schema with what the migrations make. */
-function looking(pool: ReadPool, guard: Guard, findAlterations: FindAlterations): Pick<Store, "guard" | "misfits"> {
+function integrityChecks(pool: ReadPool, guard: Guard, findAlterations: FindAlterations): Pick<Store, "guard" | "checkIntegrity"> {
 	return {
 		async guard(row_keys) {
 			if (!guard.use(row_keys)) return;
 			const found = await pool.ask(async (sql) => [
 				...(await findAlterations(sql)),
-				...((await isNew(sql)) ? [] : (await findMisfits(sql, guard.macs, ["access"])).access),
+				...((await isNew(sql)) ? [] : (await checkIntegrity(sql, guard.macs, ["access"])).access),
 			]);
 			if (found.length > 0) guard.lose(found);
 			else guard.begin();
 		},
 		// The keys of this moment: rows of the snapshot may be under one that is destroyed meanwhile.
-		misfits: () =>
-			pool.ask((sql) => findMisfits(sql, createRowMacs(guard.keys(), system.randomBytes), ["access", "content"])),
+		checkIntegrity: () =>
+			pool.ask((sql) => checkIntegrity(sql, createRowMacs(guard.keys(), system.randomBytes), ["access", "content"])),
 	};
 }
 

@@ -17,7 +17,7 @@ import { openReader, openWriter } from "./open.ts";
 import { countRealms } from "./realm-counts.ts";
 import { blessAll } from "./row-guard.ts";
 import { hasNextNumber, restoreNextNumber } from "./secret-numbers.ts";
-import { findMisfits, keepTip, openChain } from "./tip.ts";
+import { checkIntegrity, keepTip, openChain } from "./tip.ts";
 import { INSERT_KEY } from "./writes/keys.ts";
 
 /** Name of the file that says that the server believed a data directory's database: it was adopted, or had MACs from its first row on. */
@@ -98,8 +98,8 @@ export function adoptRows(file: string, keysOf: (shared: KeyRow[]) => AdoptionKe
 			chain.append({ ...event, data: { ...event.data, table, rows: names.join(" ") } });
 		}
 		keeper.seal();
-		const [misfit] = Object.values(findMisfits(db, macs, ["access", "content"])).flat();
-		if (misfit !== undefined) throw new FatalError(`the database was not adopted: ${misfit} would not fit`);
+		const [fault] = Object.values(checkIntegrity(db, macs, ["access", "content"])).flat();
+		if (fault !== undefined) throw new FatalError(`the database was not adopted: ${fault} would not fit`);
 		db.exec("COMMIT");
 		db.pragma("wal_checkpoint(TRUNCATE)");
 		return count;

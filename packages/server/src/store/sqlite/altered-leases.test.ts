@@ -34,7 +34,7 @@ for (const [what, set] of Object.entries(FORGERIES)) {
 		};
 		assert.deepEqual(await seen(forged), { state: "revoking", due_at: 7, closed_at: null });
 		assert.deepEqual(await seen(sound), { state: "intent", due_at: 5000, closed_at: null });
-		assert.deepEqual((await store.misfits()).content, ["the sum of content rows", "rows of lease"]);
+		assert.deepEqual((await store.checkIntegrity()).content, ["the sum of content rows", "rows of lease"]);
 	});
 }
 
@@ -70,7 +70,7 @@ for (const count of ["0", "9223372036854775807"]) {
 			UPDATE lease_count SET count = ${count}`);
 		aside.close();
 		await nextTurn();
-		assert.deepEqual((await store.misfits()).content, ["the counts of leases"]);
+		assert.deepEqual((await store.checkIntegrity()).content, ["the counts of leases"]);
 		for (const id of [made, await make()])
 			assert.equal(await leases.revoke({ id, reason: "requested", due_at: 7 }, anEvent()), "active");
 	});

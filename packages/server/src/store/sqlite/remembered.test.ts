@@ -21,6 +21,6 @@ test("a revoked token that another program put back for a moment is forgotten wi
 	aside.close();
 	await nextTurn();
 	assert.equal((await store.tokens.owner(token.digest))?.user_id, user_id, "it is remembered");
-	assert.deepEqual(await store.misfits(), { access: [], content: [] });
+	assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
 	assert.equal(await store.tokens.owner(token.digest), undefined);
 });

@@ -109,7 +109,7 @@ test("an index that lacks rows of its table is noticed", async (t) => {
 	const found = new Set<string>();
 	for (const { name } of named) {
 		emptyIndex(attacker, name);
-		for (const misfit of said()) found.add(misfit);
+		for (const fault of said()) found.add(fault);
 	}
 	assert.deepEqual(found, new Set(named.map(({ tbl_name }) => `an index of ${tbl_name}`)));
 });

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { GENESIS } from "../../audit/chain.ts";
-import type { Misfits, Samples, SnapshotFacts } from "../../backups/model.ts";
+import type { IntegrityReport, Samples, SnapshotFacts } from "../../backups/model.ts";
 import type { KeyRow } from "../../crypto/keyring-model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { system } from "../../system.ts";
@@ -11,7 +11,7 @@ import { compareRows } from "./row-comparison.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import { sealedRows } from "./sealed-rows.ts";
 import { createStatements } from "./statements.ts";
-import { findMisfits } from "./tip.ts";
+import { checkIntegrity } from "./tip.ts";
 
 /** Maximum number of problems listed of one kind. */
 const MAX_PROBLEMS = 10;
@@ -58,8 +58,8 @@ export function snapshotQuestions(db: Database) {
 		},
 		believable: () => believableRows(db),
 		compare: (keys: RowKey[]) => compareRows(db, keys),
-		misfits: (keys: RowKey[]): Misfits =>
-			findMisfits(db, createRowMacs(keys, system.randomBytes), ["access", "content"]),
+		checkIntegrity: (keys: RowKey[]): IntegrityReport =>
+			checkIntegrity(db, createRowMacs(keys, system.randomBytes), ["access", "content"]),
 		keys: (): KeyRow[] => prepare(`SELECT ${columnsOf("keyring").join(", ")} FROM keyring`).all() as KeyRow[],
 		samples: (): Samples => samplesOf(db),
 		sealed: sealedRows(db),

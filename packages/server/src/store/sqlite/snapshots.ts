@@ -16,7 +16,7 @@ export function openSnapshot(file: string): Snapshot {
 		keys: worker.question("snapshots", "keys"),
 		believable: worker.question("snapshots", "believable"),
 		compare: worker.question("snapshots", "compare"),
-		misfits: worker.question("snapshots", "misfits"),
+		checkIntegrity: worker.question("snapshots", "checkIntegrity"),
 		samples: worker.question("snapshots", "samples"),
 		sealed: worker.question("snapshots", "sealed") as Snapshot["sealed"],
 		close: () => worker.close(),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import type { Misfits } from "../../backups/model.ts";
+import type { IntegrityReport } from "../../backups/model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
@@ -17,7 +17,7 @@ import { adoptRestored } from "./restored.ts";
 import { guardReads } from "./row-guard.ts";
 import { describeOwnSchema, refuseAlteredSchema } from "./schema-alterations.ts";
 import { takeSnapshot } from "./snapshots.ts";
-import { findMisfits } from "./tip.ts";
+import { checkIntegrity } from "./tip.ts";
 import { Writer } from "./writer.ts";
 
 export interface SqliteOptions {
@@ -89,9 +89,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 				if (isFirst && altered.length === 0) noteMacs(options);
 			},
 			// A row that was put back for a moment may be remembered.
-			misfits: () => {
+			checkIntegrity: () => {
 				transaction.end();
-				return findMisfitsOf(connection, readers.comparer, keys()).finally(cache.clear).catch(transaction.fail);
+				return compareRows(connection, readers.comparer, keys()).finally(cache.clear).catch(transaction.fail);
 			},
 			altered: noticed.promise,
 			async close() {
@@ -134,10 +134,10 @@ function guardedReads(file: string, connection: Parameters<typeof guardReads>[0]
 }
 
 /** Compares the rows of a small database in place: a thread would take longer, and megabytes. */
-async function findMisfitsOf(connection: Database, comparer: ReadWorker, keys: RowKey[]): Promise<Misfits> {
+async function compareRows(connection: Database, comparer: ReadWorker, keys: RowKey[]): Promise<IntegrityReport> {
 	const pages = connection.prepare("PRAGMA page_count").pluck().get() as number;
-	if (pages > SMALL_PAGES) return comparer.question("snapshots", "misfits")(keys);
-	return findMisfits(connection, createRowMacs(keys, system.randomBytes), ["access", "content"]);
+	if (pages > SMALL_PAGES) return comparer.question("snapshots", "checkIntegrity")(keys);
+	return checkIntegrity(connection, createRowMacs(keys, system.randomBytes), ["access", "content"]);
 }
 
 /** Loads the adapter, and describes the schema for it, while the writer's thread starts. */

@@ -4,7 +4,7 @@ import { createRowMacs } from "../../crypto/row-macs.ts";
 import { emptyIndexesOf, insertOf, isRow, KEY, openGuarded } from "../../testing/guarded-rows.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import { openTipBox, sealTip } from "../row-ledger.ts";
-import { findMisfits, openChain, openTip } from "./tip.ts";
+import { checkIntegrity, openChain, openTip } from "./tip.ts";
 
 const MACS = createRowMacs([KEY], createTestSystem().randomBytes);
 
@@ -15,30 +15,30 @@ async function putBack(t: TestContext, table: "lease" | "secret_version") {
 	attacker.exec("CREATE TEMP TABLE kept AS SELECT * FROM main.tip");
 	write(insertOf(writer, table, 3));
 	attacker.exec("DELETE FROM main.tip; INSERT INTO main.tip SELECT * FROM temp.kept");
-	const looks = (which: "access" | "content") =>
-		findMisfits(reader, MACS, which === "access" ? ["access"] : ["access", "content"]).access;
-	return { ...guarded, looks };
+	const check = (which: "access" | "content") =>
+		checkIntegrity(reader, MACS, which === "access" ? ["access"] : ["access", "content"]).access;
+	return { ...guarded, check };
 }
 
 for (const table of ["lease", "secret_version"] as const) {
 	const newer = [`rows of ${table} newer than the tip`];
 
 	test(`a tip that is older than a row of ${table} is noticed at the start and by the full check`, async (t) => {
-		const { looks } = await putBack(t, table);
-		assert.deepEqual([looks("access"), looks("content")], [newer, newer]);
+		const { check } = await putBack(t, table);
+		assert.deepEqual([check("access"), check("content")], [newer, newer]);
 	});
 
 	test(`a newer row of ${table} that every index hides is noticed at the start and by the full check`, async (t) => {
-		const { attacker, looks } = await putBack(t, table);
+		const { attacker, check } = await putBack(t, table);
 		emptyIndexesOf(attacker, table);
-		assert.deepEqual(looks("access"), newer);
-		assert.ok(newer.every((misfit) => looks("content").includes(misfit)));
+		assert.deepEqual(check("access"), newer);
+		assert.ok(newer.every((fault) => check("content").includes(fault)));
 	});
 
 	test(`a newer row of ${table} with a wrong MAC is no sign of an old tip`, async (t) => {
-		const { attacker, writer, looks } = await putBack(t, table);
+		const { attacker, writer, check } = await putBack(t, table);
 		attacker.exec(`UPDATE ${table} SET mac = zeroblob(40) WHERE ${isRow(writer, table, 3)}`);
-		assert.deepEqual([looks("access"), looks("content")], [[], []]);
+		assert.deepEqual([check("access"), check("content")], [[], []]);
 	});
 }
 

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/chain.ts";
-import type { Misfits } from "../../backups/model.ts";
+import type { IntegrityReport } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
 import { differingSums, noRows, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
@@ -36,7 +36,7 @@ function readTip(db: Database, macs: RowMacs): Tip | undefined {
  * Compares the rows and the log with the tip that the last transaction left, and indexes with their rows, in one state of the database.
  * @param which sums to compare: each reads every row of its kinds
  */
-export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[]): Misfits {
+export function checkIntegrity(db: Database, macs: RowMacs, which: readonly RowSum[]): IntegrityReport {
 	return db.transaction(() => {
 		const tip = readTip(db, macs);
 		if (tip === undefined) return { access: ["the tip"], content: [] };
@@ -158,7 +158,7 @@ export function openTip(
 	if (isNew(db)) return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
 	const rows = readTip(db, macs)?.rows;
 	// A tip from before tips kept the newest id: both sums show once what its age would.
-	const { access, content } = findMisfits(db, macs, rows?.newest === undefined ? BOTH : ["access"]);
+	const { access, content } = checkIntegrity(db, macs, rows?.newest === undefined ? BOTH : ["access"]);
 	if (access.length + content.length > 0) return { keeper: keepLog(chain), altered: [...access, ...content] };
 	// The key that is active sealed it: both change in one transaction.
 	if (rows?.active !== macs.active) return { keeper: keepLog(chain), altered: ["the tip"] };

@@ -12,7 +12,7 @@ import {
 	transact,
 } from "../../../testing/guarded-rows.ts";
 import { createTestSystem } from "../../../testing/system.ts";
-import { findMisfits } from "../tip.ts";
+import { checkIntegrity } from "../tip.ts";
 import { createRenewal } from "./row-renewal.ts";
 
 /** A database whose key for rows is replaced. Its rows are renewed in one transaction each step. */
@@ -97,7 +97,7 @@ for (const table of TABLES) {
 		assert.deepEqual(said(), [sum]);
 		assert.ok(isNeeded());
 		const alone = createRowMacs([NEXT_KEY], createTestSystem().randomBytes);
-		assert.deepEqual(Object.values(findMisfits(reader, alone, ["access", "content"])).flat(), [sum]);
+		assert.deepEqual(Object.values(checkIntegrity(reader, alone, ["access", "content"])).flat(), [sum]);
 		write(`DELETE FROM ${table} WHERE ${isRow(attacker, table, 1)}`);
 		assert.deepEqual(said(), [sum], "its end is no proof that it never was there");
 	});

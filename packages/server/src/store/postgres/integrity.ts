@@ -1,5 +1,5 @@
 import { type ChainEnd, GENESIS } from "../../audit/chain.ts";
-import type { Misfits } from "../../backups/model.ts";
+import type { IntegrityReport } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { VERSION_BYTES } from "../../secrets/model.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
@@ -20,7 +20,7 @@ export async function isNew(sql: Sql): Promise<boolean> {
  * Compares the rows and the log with the tip that the last change left, in the state that the transaction reads.
  * @param which sums to compare: each reads every row of its kinds
  */
-export async function findMisfits(sql: Sql, macs: RowMacs, which: readonly RowSum[]): Promise<Misfits> {
+export async function checkIntegrity(sql: Sql, macs: RowMacs, which: readonly RowSum[]): Promise<IntegrityReport> {
 	const [newest] = await sql.rows<{ sealed: Buffer }>("SELECT sealed FROM tip ORDER BY id DESC LIMIT 1");
 	const tip = newest && openTipBox(newest.sealed, macs);
 	if (tip === undefined) return { access: ["the tip"], content: [] };
