@@ -164,7 +164,7 @@ export interface Verification extends Omit<ChainReport, "status">, Comparison {
 	 * `rows_altered`: other rows do not fit their MACs or the tip.
 	 */
 	status: ChainReport["status"] | "rows_differ" | "events_differ" | "rows_altered";
-	/** Rows that the look at all rows found altered, also where no event names them: values, versions, leases, the server's own records. */
+	/** Rows that the integrity check found altered, also where no event names them: values, versions, leases, the server's own records. */
 	altered: string[];
 	/** Signed checkpoints compared. */
 	checkpoints: number;

@@ -14,17 +14,17 @@ test("the next check finds an alteration, logs and records it once, and the find
 	const { log, entries } = createTestLog();
 	const watch = createAlterationWatch({ store, system: createTestSystem(), log });
 	const start = await countEvents(store);
-	await watch.look();
+	await watch.checkSchema();
 	assert.equal(watch.isAltered(), false);
 	const aside = openWriter(file);
 	t.after(() => void aside.close());
 	aside.exec("CREATE VIEW seen AS SELECT * FROM account; DROP INDEX realm_by_owner");
 	// Reads of one turn see one state of the database.
 	await nextTurn();
-	await watch.look();
-	await watch.look();
+	await watch.checkSchema();
+	await watch.checkSchema();
 	aside.exec("DROP VIEW seen");
-	await watch.look();
+	await watch.checkSchema();
 	assert.equal(watch.isAltered(), true);
 	const altered = "index realm_by_owner, view seen";
 	assert.deepEqual(await eventsAfter(store, start), [["database.altered", { altered }]]);
@@ -42,7 +42,7 @@ async function watched(t: TestContext) {
 	t.after(() => void aside.close());
 	const { log, entries } = createTestLog();
 	const watch = createAlterationWatch({ store, system: createTestSystem(), log });
-	await watch.compareRows();
+	await watch.checkIntegrity();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, true]);
 	const told = () => entries().map(({ event, altered }) => [event, altered]);
 	return { store, aside, watch, told, start: await countEvents(store) };
@@ -52,25 +52,25 @@ test("a row of content that another program wrote makes the server unhealthy and
 	const { store, aside, watch, told, start } = await watched(t);
 	aside.pragma("foreign_keys = OFF");
 	aside.exec("INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES ('', 'dev', 'KEY', 1, '')");
-	await watch.look();
+	await watch.checkSchema();
 	assert.equal(watch.isSound(), true, "it reads no rows");
-	await watch.compareRows();
-	await watch.compareRows();
+	await watch.checkIntegrity();
+	await watch.checkIntegrity();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, false]);
 	const altered = "rows of secret";
 	assert.deepEqual(await eventsAfter(store, start), [["rows.altered", { altered }]]);
 	assert.deepEqual(told(), [["rows.altered", altered]]);
 });
 
-test("a row of access that another program took away means that nothing is believed from the next look on", async (t) => {
+test("a row of access that another program took away means that nothing is believed from the next integrity check on", async (t) => {
 	const { store, aside, watch, told } = await watched(t);
 	const account = anAccount();
 	await store.accounts.register(account, anEvent());
 	await store.accounts.openSession({ session: aSession(account.id), password: account.password }, anEvent());
-	await watch.compareRows();
+	await watch.checkIntegrity();
 	assert.equal(watch.isSound(), true);
 	aside.exec("DELETE FROM session");
-	await watch.compareRows();
+	await watch.checkIntegrity();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [true, false]);
 	assert.deepEqual(told(), [["database.altered", "the sum of access rows"]]);
 });
@@ -82,7 +82,7 @@ test("a change that finds another program's trigger says so immediately, even wh
 	await store.altered;
 	aside.exec("DROP TRIGGER promote");
 	await nextTurn();
-	await watch.look();
+	await watch.checkSchema();
 	assert.equal(watch.isAltered(), true);
 	assert.deepEqual(told(), [["database.altered", "trigger promote"]]);
 });
@@ -94,6 +94,6 @@ test("nothing is believed after an old note of the server about itself was put b
 	aside.exec("CREATE TEMP TABLE kept AS SELECT * FROM main.meta WHERE name = 'lease_clock'");
 	await save(2);
 	aside.exec("DELETE FROM main.meta WHERE name = 'lease_clock'; INSERT INTO main.meta SELECT * FROM temp.kept");
-	await watch.compareRows();
+	await watch.checkIntegrity();
 	assert.deepEqual([watch.isAltered(), told()], [true, [["database.altered", "the sum of access rows"]]]);
 });

@@ -17,18 +17,18 @@ export interface AlterationWatch {
 	isAltered(): boolean;
 	/** Tells whether no alteration was found, not even of rows that are refused one by one. */
 	isSound(): boolean;
-	/** Tells whether a look has found that no row is missing, either; waits a moment for the first look. */
+	/** Tells whether an integrity check found that no row is missing, either; waits a moment for the first one. */
 	isComplete(): Promise<boolean>;
 	/** Compares the schema, and repeats what the store has found. */
-	look(): Promise<void>;
+	checkSchema(): Promise<void>;
 	/** Also compares every row, in another thread. */
-	compareRows(): Promise<void>;
+	checkIntegrity(): Promise<void>;
 }
 
 /** Maximum number of alterations named in the log. */
 const MOST = 20;
 
-/** Milliseconds for which a request waits for the first look. */
+/** Milliseconds for which a request waits for the first integrity check. */
 const PATIENCE_MS = 1000;
 
 const REFUSED =
@@ -36,7 +36,7 @@ const REFUSED =
 const SERVED =
 	"another program altered values, versions or leases in the database; those are refused, everything else works: check it with `svc adopt --again`, or restore a backup";
 
-/** Makes the watch. Call `look` before the server listens, and `compareRows` behind it and periodically. Design: §13 */
+/** Makes the watch. Call `checkSchema` before the server listens, `checkIntegrity` once it does, and both periodically. Design: §13 */
 export function createAlterationWatch({ store, system, log }: AlterationNeeds): AlterationWatch {
 	let [isAltered, isSound, isCompared] = [false, true, false];
 	const first = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ export function createAlterationWatch({ store, system, log }: AlterationNeeds): 
 		[isAltered, isSound] = [true, false];
 		await record("database.altered", found, REFUSED);
 	};
-	const look = async () => refuseAll(await store.health.alterations());
+	const checkSchema = async () => refuseAll(await store.health.alterations());
 	return {
 		isAltered: () => isAltered,
 		isSound: () => isSound,
@@ -58,9 +58,9 @@ export function createAlterationWatch({ store, system, log }: AlterationNeeds): 
 			if (!isCompared) await Promise.race([first.promise, delay(PATIENCE_MS, undefined, { ref: false })]);
 			return isCompared && isSound;
 		},
-		look,
-		async compareRows() {
-			await look();
+		checkSchema,
+		async checkIntegrity() {
+			await checkSchema();
 			if (isAltered) return;
 			const { access, content } = await store.checkIntegrity();
 			const wasSound = isSound;

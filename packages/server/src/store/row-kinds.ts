@@ -14,7 +14,7 @@ export interface RowKind {
 	sum: RowSum;
 	/**
 	 * Effect of a wrong MAC on reads that believe: the row is `absent` and grants nothing; or the question is `refused`, because an absence would be an
-	 * answer, too. `unread` ones are compared by the look alone.
+	 * answer, too. `unread` ones are compared by the integrity check alone.
 	 */
 	altered: "absent" | "refused" | "unread";
 	/** Column with the UUIDv7 of a content row. The tip keeps the newest one, so a row that is newer than an old tip shows. */
@@ -30,7 +30,7 @@ const SEALED = "a box that opens in this row alone";
 const VALUES = "it grants nobody access, and the sums of the tip show what was put back";
 const NEXT_LOOK =
 	"it says when to look again; the id says since when, and what is absent before that is looked for again";
-const COUNTED = "a count that bounds what is stored, and grants nothing; the look counts again";
+const COUNTED = "a count that bounds what is stored, and grants nothing; the integrity check counts again";
 
 /**
  * Every kind of row that grants something, delays a revocation, or says which value is current, by table. The writer's triggers, the reads' views, the

@@ -94,7 +94,7 @@ export interface AppParts {
 	isAltered(): boolean;
 	/** Tells whether no alteration of it was found. */
 	isSound(): boolean;
-	/** Tells whether a look has found that no row is missing. */
+	/** Tells whether an integrity check found that no row is missing. */
 	isComplete(): Promise<boolean>;
 }
 

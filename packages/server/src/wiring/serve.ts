@@ -59,8 +59,8 @@ interface Needs {
 /** Milliseconds for requests and engines to end: the ledger has what is unfinished then, and the next start takes it up. */
 const STOP_MS = 9_000;
 const CHECKPOINT_MS = 1000;
-/** Milliseconds between two looks for alterations of the database. Design: §13. */
-const LOOK_MS = 10 * 60 * 1000;
+/** Milliseconds between two integrity checks of the database. Design: §13. */
+const INTEGRITY_MS = 10 * 60 * 1000;
 const HOUSEKEEPING_MS = 60 * 60 * 1000;
 
 /**
@@ -72,7 +72,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const keyring = await openKeyring({ keys: store.keys, guard: store.guard, master: masterKey.key.reveal(), system });
 	await recordFileEvents({ store, system, log }, before);
 	const watch = createAlterationWatch({ store, system, log });
-	await watch.look();
+	await watch.checkSchema();
 	if (!watch.isAltered()) await convertMappings({ store, keyring, system, log });
 	const tls = loadTls(config, system);
 	let isStopping = false;
@@ -167,8 +167,8 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 		if (count > 0)
 			log("warn", "leases.distrusted", { count, message: "another program altered them: they are revoked" });
 	};
-	const look = attempt("database.look.failed", async () => {
-		await watch.compareRows();
+	const checkIntegrity = attempt("database.look.failed", async () => {
+		await watch.checkIntegrity();
 		await distrust();
 	});
 	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));
@@ -188,15 +188,15 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 	});
 	// Only after those who wait for the server learn that it listens.
 	await distrust().catch((error: unknown) => log("error", "database.look.failed", { error }));
-	void nextTurn().then(look);
-	void needs.store.altered.then(look);
+	void nextTurn().then(checkIntegrity);
+	void needs.store.altered.then(checkIntegrity);
 	let tidying = nextTurn().then(tidy);
 	const tidyAgain = () => {
 		tidying = tidy();
 	};
 	const timers = [
 		setInterval(sign, CHECKPOINT_MS),
-		setInterval(look, LOOK_MS),
+		setInterval(checkIntegrity, INTEGRITY_MS),
 		setInterval(tidyAgain, HOUSEKEEPING_MS),
 	];
 	for (const timer of timers) timer.unref();
@@ -205,7 +205,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 			for (const timer of timers) clearInterval(timer);
 			await Promise.all([tidying, renewal.stop()]);
 			await attempt("audit.checkpoint.failed", () => checkpoint(true))();
-			// A look that is under way ends with the store.
+			// An integrity check that is under way ends with the store.
 			hasStopped = true;
 		},
 	};

@@ -22,7 +22,7 @@ export function createLinks(address: Address, onState: ((state: StoreState) => v
 		type: "postgresql",
 		...(away_since === undefined ? { status: "healthy" } : { status: "away", since: away_since }),
 	});
-	const look = () => {
+	const noteState = () => {
 		const isUp = links.every((link) => link.isUp());
 		if (isUp === (away_since === undefined)) return;
 		away_since = isUp ? undefined : system.now().toISOString();
@@ -31,7 +31,7 @@ export function createLinks(address: Address, onState: ((state: StoreState) => v
 	let isClosed = false;
 	return {
 		async open(prepare) {
-			const link = await openLink(() => connectAnd(address, prepare), look);
+			const link = await openLink(() => connectAnd(address, prepare), noteState);
 			links.push(link);
 			// Another one could not be opened, so that the store gave up.
 			if (isClosed) await link.close();

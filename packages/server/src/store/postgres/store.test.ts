@@ -232,7 +232,7 @@ const ALTERATIONS: readonly { by: string; back: string; found: string[] }[] = [
 	},
 ];
 
-test("a look names whatever another program altered in the schema, until it is taken back", options, async (t) => {
+test("an integrity check names whatever another program altered in the schema, until it is taken back", options, async (t) => {
 	const { store, aside } = await setUp(t);
 	for (const { by, back, found } of ALTERATIONS) {
 		await aside(by);

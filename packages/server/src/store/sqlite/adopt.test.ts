@@ -89,7 +89,7 @@ test("an adoption that fails leaves the rows as they were, and can be done again
 	);
 });
 
-test("a store whose rows were forged while it was closed believes nothing from its keyring's first look on", async (t) => {
+test("a store whose rows were forged while it was closed believes nothing from its keyring's first integrity check on", async (t) => {
 	const opened = await openTestStore(t, undefined, false);
 	const { store, file, directory } = opened;
 	const master = () => Buffer.alloc(32, 9);

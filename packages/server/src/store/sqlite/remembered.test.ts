@@ -6,7 +6,7 @@ import { addAccount } from "../../testing/rules.ts";
 import { openTestStore } from "../../testing/store.ts";
 import { openWriter } from "./open.ts";
 
-test("a revoked token that another program put back for a moment is forgotten with the next look", async (t) => {
+test("a revoked token that another program put back for a moment is forgotten with the next integrity check", async (t) => {
 	const { store, file } = await openTestStore(t);
 	const { id: user_id } = await addAccount(store);
 	const token = aToken(user_id);

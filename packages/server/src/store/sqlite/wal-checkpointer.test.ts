@@ -10,7 +10,7 @@ import { StorageFailure } from "./failure.ts";
 import { openWriter } from "./open.ts";
 import { type CheckpointerData, createWalCheckpointer } from "./wal-checkpointer.ts";
 
-/** Enough batches for a look at the log. */
+/** Enough batches for a check of the log. */
 const MANY = 64;
 const KIB = 1024;
 
@@ -56,10 +56,10 @@ function failureOf() {
 }
 
 /** Looks at the log after each batch until a condition is met. */
-async function lookUntil(look: () => void, holds: () => boolean): Promise<void> {
+async function checkUntil(check: () => void, holds: () => boolean): Promise<void> {
 	for (let batch = 0; !holds(); batch++) {
 		assert.ok(batch < 100_000, "it is looked at in vain");
-		look();
+		check();
 		if (batch % MANY === 0) await wait(1);
 	}
 }
@@ -68,11 +68,11 @@ test("the log is moved into the database when it is long, and only when that is 
 	const { db, write } = await makeWriter(t);
 	const checkpointer = createWalCheckpointer(db, (step) => step());
 	write(512);
-	for (let batch = 0; batch < MANY; batch++) checkpointer.look();
+	for (let batch = 0; batch < MANY; batch++) checkpointer.check();
 	await stays("it is not long", () => lengthOf(db).checkpointed === 0, 100);
 	write(2048);
 	await stays("nothing moves it unasked", () => lengthOf(db).checkpointed === 0, 100);
-	await lookUntil(checkpointer.look, () => lengthOf(db).checkpointed > 500);
+	await checkUntil(checkpointer.check, () => lengthOf(db).checkpointed > 500);
 	await checkpointer.close();
 });
 
@@ -80,13 +80,13 @@ test("the writer goes on while the log is moved, and hears of its end without th
 	const { db, write } = await makeWriter(t);
 	const checkpointer = createWalCheckpointer(db, (step) => step());
 	write(2048);
-	await lookUntil(checkpointer.look, () => lengthOf(db).checkpointed > 0);
+	await checkUntil(checkpointer.check, () => lengthOf(db).checkpointed > 0);
 	const end = performance.now() + 50_000;
 	// No turn of the event loop ends until a second part is moved.
 	for (const first = lengthOf(db).checkpointed; lengthOf(db).checkpointed < first + 500; ) {
 		assert.ok(performance.now() < end, "the thread was not asked again");
 		write(64);
-		checkpointer.look();
+		checkpointer.check();
 	}
 	await checkpointer.close();
 });
@@ -96,7 +96,7 @@ for (const kibibytes of [64, 1024]) {
 		const { db, write } = await makeWriter(t);
 		const checkpointer = createWalCheckpointer(db, (step) => step());
 		let [longest, written] = [0, 0];
-		await lookUntil(checkpointer.look, () => {
+		await checkUntil(checkpointer.check, () => {
 			write(kibibytes);
 			written += kibibytes / 4;
 			longest = Math.max(longest, lengthOf(db).log);
@@ -118,7 +118,7 @@ test("what cannot be moved for want of room or because it is read is left for la
 		};
 		const checkpointer = createWalCheckpointer(db, count, failing(code));
 		write(2048);
-		await lookUntil(checkpointer.look, () => heard > 1);
+		await checkUntil(checkpointer.check, () => heard > 1);
 		await checkpointer.close();
 	}
 });
@@ -132,12 +132,12 @@ test(
 			const { ended, attempt } = failureOf();
 			const checkpointer = createWalCheckpointer(db, attempt, failing(code));
 			write(2048);
-			for (let batch = 0; batch < MANY; batch++) checkpointer.look();
+			for (let batch = 0; batch < MANY; batch++) checkpointer.check();
 			const failure = await ended;
 			assert.ok(failure instanceof StorageFailure && failure.code === code);
 			for (let written = 0; written < 40 * KIB; written += 256) {
 				write(256);
-				checkpointer.look();
+				checkpointer.check();
 			}
 			assert.equal(lengthOf(db).checkpointed, 0);
 			await checkpointer.close();
@@ -150,7 +150,7 @@ test("a failure of what is under way is heard while the thread is ended", PATIEN
 	const { ended, attempt } = failureOf();
 	const checkpointer = createWalCheckpointer(db, attempt, failing("SQLITE_IOERR_FSYNC"));
 	write(2048);
-	for (let batch = 0; batch < MANY; batch++) checkpointer.look();
+	for (let batch = 0; batch < MANY; batch++) checkpointer.check();
 	await checkpointer.close();
 	const outcome = await Promise.race([ended, Promise.resolve("nothing was heard")]);
 	assert.ok(outcome instanceof StorageFailure);
@@ -163,7 +163,7 @@ test("a thread that ends by itself ends the writer", PATIENT, async (t) => {
 		new Worker("throw new Error('CANARY')", { eval: true, workerData: port, transferList: [port] });
 	const checkpointer = createWalCheckpointer(db, attempt, broken);
 	write(2048);
-	for (let batch = 0; batch < MANY; batch++) checkpointer.look();
+	for (let batch = 0; batch < MANY; batch++) checkpointer.check();
 	const failure = await ended;
 	assert.ok(failure instanceof StorageFailure && !failure.message.includes("CANARY"));
 	await checkpointer.close();

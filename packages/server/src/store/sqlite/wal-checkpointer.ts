@@ -9,7 +9,7 @@ const MOVED_PAGES = 250;
 /** Length of the log, in pages, at which it starts over: the writer must move its last part itself, while nothing is added. */
 const RESTART_PAGES = 8000;
 
-/** Batches between two looks at the length of the log. */
+/** Batches between two checks of the log's length. */
 const LOOK_EVERY = 4;
 
 /** Result of moving the log: SQLite's code, or `""`, when it failed. */
@@ -32,7 +32,7 @@ export interface WalCheckpointer {
 	 * Checks the length of the log; call it after each batch.
 	 * @throws StorageFailure when moving it failed, for example a sync: nothing on this disk can be trusted afterwards. Design: §4
 	 */
-	look(): void;
+	check(): void;
 	/** Ends the thread after its current work; a failure of that work goes through `attempt`, too. */
 	close(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export function createWalCheckpointer(
 		return { port, exit: new Promise((resolve) => worker.once("exit", resolve)) };
 	};
 	return {
-		look() {
+		check() {
 			// While batches follow each other, the event loop does not reach the port.
 			const answer = thread && receiveMessageOnPort(thread.port);
 			if (answer !== undefined) hear(answer.message as Moved);

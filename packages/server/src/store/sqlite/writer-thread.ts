@@ -110,7 +110,7 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 				const { batch, next } = gather(request);
 				send({ kind: "report", report: run(batch) });
 				if (next !== undefined) receive(next);
-				if (next !== "close") log.look();
+				if (next !== "close") log.check();
 			});
 	};
 	port.on("message", receive);
