@@ -19,7 +19,7 @@ export interface KnownSourceNeeds {
 /** Sources that accounts sign in from. The database holds no address in clear text. */
 export interface KnownSources {
 	/**
-	 * Tells whether an account signed in from a source in the last 30 days. One that does not exist never did; the look-up is the same.
+	 * Tells whether an account signed in from a source in the last 30 days. One that does not exist never did; the lookup is the same.
 	 * @param account the name under which its guesses are counted: see `Throttle`
 	 * @param source as `sourceGroup` names it
 	 */

@@ -68,7 +68,7 @@ export const Register = v.object({
 
 /**
  * A password to be compared; one beyond the maximum length is as wrong, and takes as long, as any other. One that cannot be normalized is
- * refused before any look-up, since that depends on the text alone.
+ * refused before any lookup, since that depends on the text alone.
  */
 const givenPassword = (field: string) =>
 	v.pipe(

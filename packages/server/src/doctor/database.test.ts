@@ -12,9 +12,9 @@ function setUp() {
 		oneAtATime: createSemaphore(1).run,
 		openDatabase() {
 			most = Math.max(most, ++open);
-			const look = Promise.withResolvers<string[]>();
-			begun.push(look);
-			return { inspect: () => look.promise, close: async () => void open-- };
+			const check = Promise.withResolvers<string[]>();
+			begun.push(check);
+			return { inspect: () => check.promise, close: async () => void open-- };
 		},
 	} as unknown as PageNeeds;
 	return { needs, begun, most: () => most };
@@ -22,14 +22,14 @@ function setUp() {
 
 const ENDLESS = new AbortController().signal;
 
-test("however many look at the database, one look is taken at a time", async () => {
+test("however many ask for a check of the database, one runs at a time", async () => {
 	const { needs, begun, most } = setUp();
-	const looks = Array.from({ length: 10 }, () => checkDatabase(needs, true, ENDLESS));
-	for (const [index, look] of looks.entries()) {
+	const checks = Array.from({ length: 10 }, () => checkDatabase(needs, true, ENDLESS));
+	for (const [index, check] of checks.entries()) {
 		assert.equal(begun.length, index + 1);
 		begun[index]?.resolve([]);
 		assert.deepEqual(
-			(await look).map(({ status }) => status),
+			(await check).map(({ status }) => status),
 			["ok"],
 		);
 		await new Promise(setImmediate);
@@ -37,7 +37,7 @@ test("however many look at the database, one look is taken at a time", async () 
 	assert.equal(most(), 1);
 });
 
-test("a look whose time is over before its turn comes is not taken, and the next one is", async () => {
+test("a check whose time is over before its turn comes does not run, and the next one does", async () => {
 	const { needs, begun } = setUp();
 	const impatient = new AbortController();
 	const [first, second, third] = [ENDLESS, impatient.signal, ENDLESS].map((signal) =>

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { after, suite, test } from "node:test";
 import { type Issuer, type IssuerFault, startIssuer } from "../../../../test/peers/issuer.ts";
 import { createIssuerKeys, type IssuerKeys, type KeySource } from "./issuer-keys.ts";
-import { createLookUps } from "./look-up.ts";
+import { createDnsLookups } from "./dns-lookup.ts";
 
 /** The longest time for one fetch, by a timer that starts with it; the server waits for 5 s, and up to 2.5 s for its turn. */
 const IN_TIME_MS = 10_000;
@@ -18,7 +18,7 @@ async function start(): Promise<Issuer> {
 	return peer;
 }
 
-const create = () => createIssuerKeys({ private_issuers: ["127.0.0.1"], look_ups: createLookUps() });
+const create = () => createIssuerKeys({ private_issuers: ["127.0.0.1"], dns_lookups: createDnsLookups() });
 const sourceOf = ({ issuer, ca_cert }: Issuer): KeySource => {
 	return { issuer, ca_cert, keys_host: new URL(issuer).host, payer: "ada", realm_id: "realm" };
 };
@@ -77,7 +77,7 @@ suite("an issuer that takes its time", { concurrency: true }, () => {
 			];
 		};
 		const peer = await start();
-		const keys = createIssuerKeys({ private_issuers: [], look_ups: { named: lookup, other: lookup } });
+		const keys = createIssuerKeys({ private_issuers: [], dns_lookups: { named: lookup, other: lookup } });
 		const issuer = `https://issuer.example:${new URL(peer.issuer).port}`;
 		assert.match(await failureOf(keys, { ...sourceOf(peer), issuer }), /could not be fetched|did not arrive/);
 		assert.equal(resolved, 1);

@@ -4,7 +4,7 @@ import { Agent, request } from "node:https";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { JsonError, parseJson } from "@svc/protocol";
-import type { LookUp, LookUps } from "./look-up.ts";
+import type { DnsLookup, DnsLookups } from "./dns-lookup.ts";
 import { isPrivateAddress } from "./private-addresses.ts";
 import type { JwtReason } from "./refusal.ts";
 
@@ -25,7 +25,7 @@ export class IssuerUnavailable extends Error {
 export interface FetchNeeds {
 	/** Hosts of issuers, with or without a port, that may have private addresses. */
 	private_issuers: readonly string[];
-	look_ups: LookUps;
+	dns_lookups: DnsLookups;
 }
 
 /** Makes the function that fetches from one issuer. @param ca_cert PEM of the authorities that may have signed its certificate, in place of Node's */
@@ -37,7 +37,7 @@ export function createFetch(needs: FetchNeeds, ca_cert: string | undefined, sign
 		const is_allowed = isNamed(needs.private_issuers, url);
 		const literal = url.hostname.replace(/^\[|\]$/g, "");
 		if (isIP(literal) !== 0 && !is_allowed && isPrivateAddress(literal)) throw isPrivate(what);
-		const { named, other } = needs.look_ups;
+		const { named, other } = needs.dns_lookups;
 		const lookup = checkedLookup(is_allowed ? named : other, is_allowed, signal);
 		// Every request has its own connection, so that the address that was checked is the one that is asked.
 		const agent = new Agent({ keepAlive: false, maxCachedSessions: 0, secureContext });
@@ -86,9 +86,9 @@ function isNamed(hosts: readonly string[], { hostname, port }: URL): boolean {
 }
 
 /** Leaves out private addresses: what was checked is what is connected to, whatever the name resolves to next. */
-function checkedLookup(lookUp: LookUp, is_allowed: boolean, signal: AbortSignal): LookupFunction {
+function checkedLookup(dnsLookup: DnsLookup, is_allowed: boolean, signal: AbortSignal): LookupFunction {
 	return (hostname, { all }, callback) => {
-		lookUp(hostname, signal).then(
+		dnsLookup(hostname, signal).then(
 			(found) => {
 				const usable = is_allowed ? found : found.filter(({ address }) => !isPrivateAddress(address));
 				const [first] = usable;

@@ -3,7 +3,7 @@ import { after, beforeEach, test } from "node:test";
 import { type Issuer, newKey, startIssuer } from "../../../../test/peers/issuer.ts";
 import { createIssuerKeys, type KeySource } from "./issuer-keys.ts";
 import type { IssuerKey } from "./key-set.ts";
-import { createLookUps } from "./look-up.ts";
+import { createDnsLookups } from "./dns-lookup.ts";
 
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
@@ -21,7 +21,7 @@ const pass = (ms: number) => {
 	ahead_ms += ms;
 };
 const create = (private_issuers = ["127.0.0.1"]) =>
-	createIssuerKeys({ private_issuers, look_ups: createLookUps() }, now);
+	createIssuerKeys({ private_issuers, dns_lookups: createDnsLookups() }, now);
 
 const sourceOf = ({ issuer, ca_cert }: Pick<Issuer, "issuer" | "ca_cert">): KeySource => {
 	return { issuer, ca_cert, keys_host: new URL(issuer).host, payer: "ada", realm_id: "realm" };
@@ -200,7 +200,7 @@ test("row 60: a private address is never asked unless the operator allows its ho
 	}
 	for (const addresses of [["127.0.0.1"], ["::1", "127.0.0.1"], ["::ffff:127.0.0.1"], ["169.254.169.254"], []]) {
 		const lookup = async () => addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
-		const keys = createIssuerKeys({ private_issuers: [], look_ups: { named: lookup, other: lookup } }, now);
+		const keys = createIssuerKeys({ private_issuers: [], dns_lookups: { named: lookup, other: lookup } }, now);
 		const issuer = `https://issuer.example:${port}`;
 		assert.match(await failureOf(keys, { ...sourceOf(peer), issuer }), /\bprivate address\b/, addresses.join());
 	}

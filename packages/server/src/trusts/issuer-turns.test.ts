@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { after, suite, test } from "node:test";
 import { startIssuer } from "../../../../test/peers/issuer.ts";
 import { createIssuerKeys, type KeySource } from "./issuer-keys.ts";
-import { createLookUps } from "./look-up.ts";
+import { createDnsLookups } from "./dns-lookup.ts";
 
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
@@ -18,7 +18,7 @@ async function setUp(silent: number) {
 	ends.defer(() => void server.close());
 	await once(server, "listening");
 	const { port } = server.address() as AddressInfo;
-	const keys = createIssuerKeys({ private_issuers: ["127.0.0.1"], look_ups: createLookUps() });
+	const keys = createIssuerKeys({ private_issuers: ["127.0.0.1"], dns_lookups: createDnsLookups() });
 	const { issuer, ca_cert } = peer;
 	const source: KeySource = { issuer, ca_cert, keys_host: new URL(issuer).host, payer: "ada", realm_id: "realm" };
 	const ask = (payer: string) => keys.keysOf({ ...source, payer }, () => true);

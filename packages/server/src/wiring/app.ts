@@ -63,7 +63,7 @@ import type { System } from "../system.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
 import { GivenKeys } from "../trusts/given-keys.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
-import { createLookUps } from "../trusts/look-up.ts";
+import { createDnsLookups } from "../trusts/dns-lookup.ts";
 import { trustRoutes } from "../trusts/routes.ts";
 import { createSightings } from "../trusts/sightings.ts";
 import type { wireBackups } from "./backups.ts";
@@ -107,7 +107,7 @@ export function wireApp(parts: AppParts) {
 	const signing = createSigning(parts);
 	const noted = createCache<string, number>(MAX_NOTED);
 	const identify = createIdentify({ ...signing, store, system, second_factor: config.second_factor, noted });
-	const issuer_keys = createIssuerKeys({ ...config.trusts, look_ups: createLookUps() });
+	const issuer_keys = createIssuerKeys({ ...config.trusts, dns_lookups: createDnsLookups() });
 	const metrics = createMetrics({ ...parts, issuer_keys });
 	const turns = createWorkLimits(limits);
 	const { promotions, rewrites, whole_reads, long_questions, verifications, calls } = turns;

@@ -4,7 +4,7 @@ import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { after, test } from "node:test";
 import { createFetch } from "./fetch.ts";
-import { createLookUps } from "./look-up.ts";
+import { createDnsLookups } from "./dns-lookup.ts";
 
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
@@ -29,13 +29,13 @@ async function startNameServer(answer: (type: number) => Buffer | undefined) {
 	return { servers: [`127.0.0.1:${socket.address().port}`], asked };
 }
 
-/** Never asked by the system's look-up. */
+/** Fails if the system's resolver is asked. */
 const notBySystem = () => assert.fail("the system looks it up");
 
 test("a host that the operator did not name is looked up in DNS alone, in both families", async () => {
 	const six = Buffer.from([0x20, 0x01, 0x0d, 0xb8, ...Array(11).fill(0), 1]);
 	const { servers } = await startNameServer((type) => (type === 1 ? Buffer.from([192, 0, 2, 1]) : six));
-	const { other } = createLookUps(servers, notBySystem);
+	const { other } = createDnsLookups(servers, notBySystem);
 	assert.deepEqual(await other("issuer.example", AbortSignal.timeout(10_000)), [
 		{ address: "192.0.2.1", family: 4 },
 		{ address: "2001:db8::1", family: 6 },
@@ -44,7 +44,7 @@ test("a host that the operator did not name is looked up in DNS alone, in both f
 
 test("a name server that never answers is given up with the fetch, and leaves nothing open", async () => {
 	const { servers, asked } = await startNameServer(() => undefined);
-	const { other } = createLookUps(servers, notBySystem);
+	const { other } = createDnsLookups(servers, notBySystem);
 	const fetch = new AbortController();
 	const looking = Array.from({ length: 50 }, (_, at) => other(`i${at}.example`, fetch.signal));
 	while (asked.length < 100) await new Promise((resolve) => setImmediate(resolve));
@@ -55,14 +55,14 @@ test("a name server that never answers is given up with the fetch, and leaves no
 	await assert.rejects(other("issuer.example", AbortSignal.timeout(10_000)), { code: "ETIMEOUT" });
 });
 
-test("at most one look-up of the system is open, however many fetches gave up, because none can be cancelled", async () => {
+test("at most one lookup by the system is open, however many fetches gave up, because none can be cancelled", async () => {
 	let begun = 0;
 	const open = Promise.withResolvers<LookupAddress[]>();
-	const look_ups = createLookUps([], () => {
+	const dns_lookups = createDnsLookups([], () => {
 		begun++;
 		return open.promise;
 	});
-	const needs = { private_issuers: ["k8s.lan"], look_ups };
+	const needs = { private_issuers: ["k8s.lan"], dns_lookups };
 	for (let count = 0; count < 20; count++) {
 		const signal = AbortSignal.timeout(10);
 		await assert.rejects(createFetch(needs, undefined, signal)("keys", "https://k8s.lan/"), {
@@ -71,6 +71,6 @@ test("at most one look-up of the system is open, however many fetches gave up, b
 	}
 	assert.equal(begun, 1);
 	open.resolve([]);
-	assert.deepEqual(await look_ups.named("k8s.lan", AbortSignal.timeout(10_000)), []);
+	assert.deepEqual(await dns_lookups.named("k8s.lan", AbortSignal.timeout(10_000)), []);
 	assert.equal(begun, 2, "those whose fetch gave up are not looked up");
 });

@@ -5,37 +5,37 @@ import { createSemaphore } from "../semaphore.ts";
 /** Milliseconds for one question to a name server, which is asked once. */
 const QUESTION_MS = 2000;
 
-/** Milliseconds for which a look-up by the system waits for its turn: its fetch has ended by then. */
+/** Milliseconds for which a lookup by the system waits for its turn: its fetch has ended by then. */
 const WAIT_MS = 5000;
 
 /** Resolves a name to all its addresses. @param signal ends the wait */
-export type LookUp = (hostname: string, signal: AbortSignal) => Promise<LookupAddress[]>;
+export type DnsLookup = (hostname: string, signal: AbortSignal) => Promise<LookupAddress[]>;
 
-/** How the names of issuers are looked up. */
-export interface LookUps {
+/** Lookups of the host names of issuers. */
+export interface DnsLookups {
 	/** Looks up a host that the operator named, as the system does: with `/etc/hosts`. */
-	named: LookUp;
+	named: DnsLookup;
 	/** Looks up any other host, in DNS alone: any account can name one in a trust, and choose how slowly its name server answers. */
-	other: LookUp;
+	other: DnsLookup;
 }
 
 /**
- * Makes the look-ups. One by the system has one of a few threads that the whole process shares until it ends, and nothing cancels it: one runs at a time.
+ * Creates the lookups. One by the system uses one of a few threads that the whole process shares until it ends, and nothing cancels it: one runs at a time.
  * @param servers name servers in place of the system's
  * @param bySystem looks a name up as the system does
  */
-export function createLookUps(
+export function createDnsLookups(
 	servers?: readonly string[],
 	bySystem: (hostname: string) => Promise<LookupAddress[]> = (hostname) => lookup(hostname, { all: true }),
-): LookUps {
-	const turns = createSemaphore(1);
+): DnsLookups {
+	const permits = createSemaphore(1);
 	return {
 		named: (hostname, signal) => {
-			const look = async () => {
+			const resolve = async () => {
 				signal.throwIfAborted();
 				return bySystem(hostname);
 			};
-			return turns.run(look, { limit_ms: WAIT_MS });
+			return permits.run(resolve, { limit_ms: WAIT_MS });
 		},
 		other: (hostname, signal) => askServers(hostname, signal, servers),
 	};
