@@ -23,7 +23,7 @@ const LEAVES = [
 	"config.ts",
 	"semaphore.ts",
 	"fair-queue.ts",
-	"fair-memory.ts",
+	"fair-cache.ts",
 	"cache.ts",
 	"asset.ts",
 	"source.ts",

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import * as v from "valibot";
-import { FairMemory } from "../fair-memory.ts";
+import { FairCache } from "../fair-cache.ts";
 import type { Limit } from "../limits.ts";
 import { releaseSlot } from "../request-slot.ts";
 import { createSemaphore, type Semaphore } from "../semaphore.ts";
@@ -81,14 +81,14 @@ interface Remembered {
 }
 
 /**
- * Makes the memory of issuers' keys.
+ * Creates the cache of issuers' keys.
  * @param now monotonic milliseconds
  * Design: §15
  */
 export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => performance.now()): IssuerKeys {
-	const remembered = new FairMemory<Remembered>(MAX_ISSUERS);
+	const remembered = new FairCache<Remembered>(MAX_ISSUERS);
 	// Apart, so that trusts which nobody could make push out no keys that are in use.
-	const attempts = new FairMemory<Remembered>(MAX_ISSUERS);
+	const attempts = new FairCache<Remembered>(MAX_ISSUERS);
 	const { refresh, noteAsked, limit } = createAsking(needs, now);
 	const isKept = ({ fetched_at }: Remembered) => now() - fetched_at < KEPT_MS;
 
@@ -129,7 +129,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
  */
 function createAsking(needs: FetchNeeds, now: () => number) {
 	/** Of those that share a pause, the one that asked last. */
-	const askers = new FairMemory<Remembered>(2 * MAX_ISSUERS);
+	const askers = new FairCache<Remembered>(2 * MAX_ISSUERS);
 	const turns = createIssuerSemaphore();
 	const isRecent = ({ asking, asked_at }: Remembered) => asking !== undefined || now() - asked_at < PAUSE_MS;
 	const wasAsked = (entry: Remembered, pause: string) =>
@@ -230,7 +230,7 @@ const limitOf = ({ fullest, refused }: Semaphore): Limit => ({
 });
 
 /** Finds what is remembered of an issuer, or begins to remember. */
-function entryIn(among: FairMemory<Remembered>, source: Asked, keys_host: string): Remembered {
+function entryIn(among: FairCache<Remembered>, source: Asked, keys_host: string): Remembered {
 	const name = nameOf(source, keys_host);
 	const found = among.get(source.payer, name);
 	if (found !== undefined) return found;

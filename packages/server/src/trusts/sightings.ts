@@ -1,4 +1,4 @@
-import { FairMemory } from "../fair-memory.ts";
+import { FairCache } from "../fair-cache.ts";
 import { sourceGroup } from "../source.ts";
 
 /** JWTs that are remembered, and sources of one. Design: §15 */
@@ -23,7 +23,7 @@ export interface Sightings {
 
 /** Makes the memory of sources. */
 export function createSightings(): Sightings {
-	const seen = new FairMemory<Sighting>(MAX_JWTS);
+	const seen = new FairCache<Sighting>(MAX_JWTS);
 	return {
 		see(payer, mark, ip) {
 			const name = mark.toString("base64url");

@@ -2,10 +2,10 @@
 type Own<Value> = Map<string, Value>;
 
 /**
- * Keeps a limited number of entries for all payers. A full memory drops the least recently used entry of the payer that holds the most, so that no payer
+ * Keeps a limited number of entries for all payers. When it is full, it drops the least recently used entry of the payer that holds the most, so that no payer
  * displaces what others use. An entry that several payers use belongs to the last one that used it.
  */
-export class FairMemory<Value> {
+export class FairCache<Value> {
 	readonly #most: number;
 	readonly #payers = new Map<string, Own<Value>>();
 	/** Payer of each entry. */
@@ -33,7 +33,7 @@ export class FairMemory<Value> {
 		return this.#payers.get(this.#holders.get(name) ?? "")?.get(name);
 	}
 
-	/** Remembers an entry. */
+	/** Adds or replaces an entry. */
 	set(payer: string, name: string, value: Value): void {
 		const holder = this.#holders.get(name);
 		if (holder !== undefined) this.#forget(holder, name);
@@ -41,7 +41,7 @@ export class FairMemory<Value> {
 		if (this.#holders.size > this.#most) this.#evict();
 	}
 
-	/** Iterates over what is remembered. */
+	/** Iterates over all values. */
 	*values(): Generator<Value> {
 		for (const own of this.#payers.values()) yield* own.values();
 	}
