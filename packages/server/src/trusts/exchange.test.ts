@@ -10,7 +10,7 @@ import { type ExchangeNeeds, exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import type { KeySource } from "./issuer-keys.ts";
 import { readKeys } from "./key-set.ts";
-import { createSightings } from "./sightings.ts";
+import { createJwtSources } from "./jwt-sources.ts";
 
 const ISSUER = "https://id.example.com";
 const AUDIENCE = "https://svc.example.com";
@@ -38,7 +38,7 @@ const throttle = createThrottle({ knows: () => false });
 async function show(jwt: string, more: Partial<ExchangeNeeds> = {}): Promise<unknown> {
 	const needs = {
 		...rules,
-		...{ log, sightings: createSightings(), throttle, given_keys: new GivenKeys(), pace: new Pace() },
+		...{ log, jwt_sources: createJwtSources(), throttle, given_keys: new GivenKeys(), pace: new Pace() },
 		issuer_keys: {
 			async keysOf(source: KeySource) {
 				asked.push(source);
@@ -81,9 +81,9 @@ test("nobody is asked for keys because of a JWT whose issuer is not that of a tr
 
 test("what an exchange takes up counts toward the account that made the machine, not toward the realm's owner", async () => {
 	const payers: string[] = [];
-	const sightings: ExchangeNeeds["sightings"] = {
-		...createSightings(),
-		see: (payer) => void payers.push(payer),
+	const jwt_sources: ExchangeNeeds["jwt_sources"] = {
+		...createJwtSources(),
+		note: (payer) => void payers.push(payer),
 	};
 	const pace: ExchangeNeeds["pace"] = {
 		step([payer], work) {
@@ -93,7 +93,7 @@ test("what an exchange takes up counts toward the account that made the machine,
 	};
 	await rules.store.trusts.set({ ...trust, id: newId(), single_use: false }, anEvent());
 	asked.length = 0;
-	assert.equal(await show(mint(), { pace, sightings }), "given");
+	assert.equal(await show(mint(), { pace, jwt_sources }), "given");
 	payers.push(...asked.map(({ payer }) => payer));
 	assert.deepEqual(payers, [maker.id, maker.id, maker.id]);
 });

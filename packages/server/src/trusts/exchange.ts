@@ -12,7 +12,7 @@ import { findTrust, type SearchNeeds } from "./find-trust.ts";
 import { type Jwt, readJwt } from "./jwt.ts";
 import type { Trust, TrustStore, UsedJwt } from "./model.ts";
 import { JwtRefusal } from "./refusal.ts";
-import type { Sightings } from "./sightings.ts";
+import type { JwtSources } from "./jwt-sources.ts";
 import { markOf } from "./verify.ts";
 
 /** Dependencies of the exchange. */
@@ -24,7 +24,7 @@ export interface ExchangeNeeds extends SearchNeeds {
 		trusts: Pick<TrustStore, "give">;
 	};
 	system: System;
-	sightings: Sightings;
+	jwt_sources: JwtSources;
 	throttle: Pick<Throttle, "checkRefusals" | "exchange" | "refused" | "repeated">;
 	log: Log;
 }
@@ -166,7 +166,7 @@ async function giveToken(
  * @returns the id of the JWT, and the address from which it came first if this source is a new one
  */
 async function noteSource(
-	{ store, system, sightings }: ExchangeNeeds,
+	{ store, system, jwt_sources }: ExchangeNeeds,
 	visitor: Visitor,
 	jwt: Jwt,
 	trust: Trust,
@@ -176,13 +176,13 @@ async function noteSource(
 	if (trust.single_use) return { jti, first_ip: undefined };
 	// Of another realm, nobody learns an address.
 	const mark = markOf(jwt, `${found.realm?.id}\0${trust.issuer ?? trust.trust_domain}`);
-	const first_ip = sightings.see(found.machine?.payer ?? "", mark, visitor.ip);
+	const first_ip = jwt_sources.note(found.machine?.payer ?? "", mark, visitor.ip);
 	if (first_ip === undefined) return { jti, first_ip };
 	const facts = { trust_id: trust.id, trust: trust.name, jti, first_ip };
 	try {
 		await store.audit.append(eventOf(visitor, system.now(), "machine.jwt.second_source", found, facts));
 	} catch (error) {
-		sightings.forget(mark, visitor.ip);
+		jwt_sources.forget(mark, visitor.ip);
 		throw error;
 	}
 	return { jti, first_ip };

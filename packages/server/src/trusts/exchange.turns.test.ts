@@ -12,7 +12,7 @@ import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import { MAX_TRUSTS } from "./model.ts";
-import { createSightings } from "./sightings.ts";
+import { createJwtSources } from "./jwt-sources.ts";
 
 const ISSUER = "https://id.example.com";
 const KEYS = 20;
@@ -38,7 +38,7 @@ for (let at = 0; at < MAX_TRUSTS; at++) {
 test("32 JWTs that arrive at once for a machine of 20 trusts with 20 keys each leave others their turn", async () => {
 	const needs = {
 		...rules,
-		...{ log: createTestLog().log, sightings: createSightings(), throttle: createThrottle({ knows: () => false }) },
+		...{ log: createTestLog().log, jwt_sources: createJwtSources(), throttle: createThrottle({ knows: () => false }) },
 		...{ given_keys: new GivenKeys(), pace: new Pace() },
 		issuer_keys: { keysOf: () => assert.fail("nothing is fetched"), kept: () => assert.fail("nothing is fetched") },
 	};

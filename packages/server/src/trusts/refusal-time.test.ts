@@ -15,7 +15,7 @@ import { GivenKeys } from "./given-keys.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
 import { type IssuerKey, readKeys } from "./key-set.ts";
 import type { Trust } from "./model.ts";
-import { createSightings } from "./sightings.ts";
+import { createJwtSources } from "./jwt-sources.ts";
 
 const ISSUER = "https://token.actions.githubusercontent.com";
 const AUDIENCE = "https://svc.example.com";
@@ -70,7 +70,7 @@ function setUp(t: TestContext, issuer_keys: Pick<IssuerKeys, "keysOf" | "kept"> 
 		issuer_keys,
 		throttle: createThrottle({ knows: async () => false }),
 		log: createTestLog().log,
-		sightings: createSightings(),
+		jwt_sources: createJwtSources(),
 		given_keys: new GivenKeys(),
 		pace: new Pace(),
 	};

@@ -65,7 +65,7 @@ import { GivenKeys } from "../trusts/given-keys.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
 import { createDnsLookups } from "../trusts/dns-lookup.ts";
 import { trustRoutes } from "../trusts/routes.ts";
-import { createSightings } from "../trusts/sightings.ts";
+import { createJwtSources } from "../trusts/jwt-sources.ts";
 import type { wireBackups } from "./backups.ts";
 import { wireDoctor } from "./doctor.ts";
 import type { Engines } from "./engines.ts";
@@ -174,7 +174,7 @@ function createWorkLimits(limits: Pick<Limits, "add">) {
 }
 
 /** Makes what exchanges of JWTs share. */
-const createSearch = () => ({ sightings: createSightings(), given_keys: new GivenKeys(), pace: new Pace() });
+const createSearch = () => ({ jwt_sources: createJwtSources(), given_keys: new GivenKeys(), pace: new Pace() });
 
 /** Makes what the rules of the server's own care need. */
 function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) {
