@@ -13,7 +13,7 @@ import { type Jwt, readJwt } from "./jwt.ts";
 import type { Trust, TrustStore, UsedJwt } from "./model.ts";
 import { JwtRefusal } from "./refusal.ts";
 import type { JwtSources } from "./jwt-sources.ts";
-import { markOf } from "./verify.ts";
+import { jwtDigest } from "./verify.ts";
 
 /** Dependencies of the exchange. */
 export interface ExchangeNeeds extends SearchNeeds {
@@ -175,14 +175,14 @@ async function noteSource(
 	const jti = idOf(jwt);
 	if (trust.single_use) return { jti, first_ip: undefined };
 	// Of another realm, nobody learns an address.
-	const mark = markOf(jwt, `${found.realm?.id}\0${trust.issuer ?? trust.trust_domain}`);
-	const first_ip = jwt_sources.note(found.machine?.payer ?? "", mark, visitor.ip);
+	const digest = jwtDigest(jwt, `${found.realm?.id}\0${trust.issuer ?? trust.trust_domain}`);
+	const first_ip = jwt_sources.note(found.machine?.payer ?? "", digest, visitor.ip);
 	if (first_ip === undefined) return { jti, first_ip };
 	const facts = { trust_id: trust.id, trust: trust.name, jti, first_ip };
 	try {
 		await store.audit.append(eventOf(visitor, system.now(), "machine.jwt.second_source", found, facts));
 	} catch (error) {
-		jwt_sources.forget(mark, visitor.ip);
+		jwt_sources.forget(digest, visitor.ip);
 		throw error;
 	}
 	return { jti, first_ip };
@@ -213,5 +213,5 @@ async function findMachine(
 function useOf(jwt: Jwt, { issuer, trust_domain, jwks, ca_cert }: Trust, realm_id: string, exp: number): UsedJwt {
 	const isPublic = jwks === null && ca_cert === null;
 	const name = `${isPublic ? "" : realm_id}\0${issuer ?? trust_domain}`;
-	return { digest: markOf(jwt, name), realm_id, until: new Date(exp * 1000 + REMEMBERED_MS).toISOString() };
+	return { digest: jwtDigest(jwt, name), realm_id, until: new Date(exp * 1000 + REMEMBERED_MS).toISOString() };
 }

@@ -16,17 +16,17 @@ export interface JwtSources {
 	 * @param payer account that the machine counts toward: when the record is full, the account with the most entries loses one
 	 * @returns the address from which it came first, when it comes from this source for the first time and came from another one before
 	 */
-	note(payer: string, mark: Buffer, ip: string): string | undefined;
+	note(payer: string, digest: Buffer, ip: string): string | undefined;
 	/** Forgets the source of an address, so that its next use is reported again. */
-	forget(mark: Buffer, ip: string): void;
+	forget(digest: Buffer, ip: string): void;
 }
 
 /** Creates the record of sources. */
 export function createJwtSources(): JwtSources {
 	const seen = new FairCache<Entry>(MAX_JWTS);
 	return {
-		note(payer, mark, ip) {
-			const name = mark.toString("base64url");
+		note(payer, digest, ip) {
+			const name = digest.toString("base64url");
 			const source = sourceGroup(ip);
 			const found = seen.get(payer, name);
 			if (found === undefined) {
@@ -38,6 +38,6 @@ export function createJwtSources(): JwtSources {
 			sources.add(source);
 			return first_ip;
 		},
-		forget: (mark, ip) => void seen.peek(mark.toString("base64url"))?.sources.delete(sourceGroup(ip)),
+		forget: (digest, ip) => void seen.peek(digest.toString("base64url"))?.sources.delete(sourceGroup(ip)),
 	};
 }

@@ -5,7 +5,7 @@ import { githubClaims, gitlabClaims, type Json, signJwt } from "../../../../test
 import { readJwt } from "./jwt.ts";
 import { findKey, keysFor, readKeys } from "./key-set.ts";
 import { JwtRefusal } from "./refusal.ts";
-import { checkClaims, type Expectation, isFrom, markOf, verifySignature } from "./verify.ts";
+import { checkClaims, type Expectation, isFrom, jwtDigest, verifySignature } from "./verify.ts";
 
 const NOW_S = 1_800_000_000;
 const GITHUB = "https://token.actions.githubusercontent.com";
@@ -67,9 +67,9 @@ async function outcomeOf(token: string, trusts: Expectation[], used = new Set<st
 		if (trust === undefined) throw new JwtRefusal("issuer");
 		await verifySignature(jwt, findKey(KEYS, jwt));
 		checkClaims(jwt, trust, NOW_S);
-		const mark = markOf(jwt, trust.issuer ?? `spiffe://${trust.trust_domain}`).toString("hex");
-		if (used.has(mark)) throw new JwtRefusal("replay");
-		used.add(mark);
+		const digest = jwtDigest(jwt, trust.issuer ?? `spiffe://${trust.trust_domain}`).toString("hex");
+		if (used.has(digest)) throw new JwtRefusal("replay");
+		used.add(digest);
 		return "accepted";
 	} catch (error) {
 		if (!(error instanceof JwtRefusal)) throw error;

@@ -79,10 +79,10 @@ function timeAt(claims: Claims, name: string, is_required: boolean): number | un
 }
 
 /**
- * Names a JWT, so that it can be used once: by its id, else by what is signed. A signature has several valid spellings and is no name.
+ * Computes a digest that identifies a JWT, so that it can be used once: of its id, else of what is signed. A signature has several valid spellings and is no name.
  * @param issuer the issuer or the trust domain
  */
-export function markOf({ claims, signed }: Jwt, issuer: string): Buffer {
+export function jwtDigest({ claims, signed }: Jwt, issuer: string): Buffer {
 	const name = typeof claims.jti === "string" ? `j${claims.jti}` : `s${signed}`;
 	return hash("sha256", `${issuer}\0${name}`, "buffer");
 }
