@@ -1,4 +1,4 @@
-import { type Account, MAX_KNOWN_SOURCES, MAX_SESSIONS, type OwnerProof, type Standing } from "./model.ts";
+import { type Account, MAX_KNOWN_SOURCES, MAX_SESSIONS, type OwnerProof, type StatusOutcome } from "./model.ts";
 
 /** Terms of a registration. */
 export interface Registration {
@@ -30,21 +30,21 @@ export function decideRegistration(
 	return { outcome: "done", first: isFirst, instance_admin: isFirst || instance_admin };
 }
 
-/** Standing of an account, as it is or as a change would leave it. */
-type Standings = Pick<Account, "instance_admin" | "disabled_at">;
+/** Status of an account, as it is or as a change would leave it. */
+type AccountStatus = Pick<Account, "instance_admin" | "disabled_at">;
 
 /**
- * Decides whether an account's standing changes: an instance keeps an admin who is enabled. Design: §15
+ * Decides whether an account's status changes: an instance keeps an admin who is enabled. Design: §15
  * @param before undefined when there is no such account
  * @param others enabled instance admins besides it
  */
-export function decideStanding(before: Standings | undefined, after: Standings, others: number): Standing {
+export function decideStatusChange(before: AccountStatus | undefined, after: AccountStatus, others: number): StatusOutcome {
 	if (before === undefined) return "no_user";
 	const isLost = manages(before) && !manages(after);
 	return isLost && others === 0 ? "last_admin" : "done";
 }
 
-const manages = ({ instance_admin, disabled_at }: Standings): boolean => instance_admin && disabled_at === null;
+const manages = ({ instance_admin, disabled_at }: AccountStatus): boolean => instance_admin && disabled_at === null;
 
 /** Decides how many of an account's sessions, the oldest first, end before a new one is opened. @param count its sessions. Design: §13 */
 export function sessionsToEnd(count: number): number {

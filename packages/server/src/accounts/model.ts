@@ -216,8 +216,8 @@ export interface LeftOutRole {
 	role: Role;
 }
 
-/** Outcome of a change of an account's standing; any but `done` means that nothing changed. */
-export type Standing = "done" | "no_user" | "last_admin";
+/** Outcome of a change of an account's status; any but `done` means that nothing changed. */
+export type StatusOutcome = "done" | "no_user" | "last_admin";
 
 /** Operations of the store on accounts and sessions. */
 export const accountOperations = {
@@ -262,9 +262,9 @@ export const accountOperations = {
 			) => "done" | "changed" | "used"
 		>(),
 	/** Disabling ends the account's sessions and forgets its sources. The last enabled instance admin stays enabled. */
-	setDisabled: write<(input: { user_id: string; disabled_at: string | null }, event: AuditEvent) => Standing>(),
+	setDisabled: write<(input: { user_id: string; disabled_at: string | null }, event: AuditEvent) => StatusOutcome>(),
 	/** Makes an account an instance admin, or remove that right. The last enabled one stays. */
-	setAdmin: write<(input: { user_id: string; instance_admin: boolean }, event: AuditEvent) => Standing>(),
+	setAdmin: write<(input: { user_id: string; instance_admin: boolean }, event: AuditEvent) => StatusOutcome>(),
 	/**
 	 * Opens a session and stores the source, unless the account is gone, disabled, or has another password or a second factor by now. Of too many
 	 * sessions the account's oldest ones end: see decide.ts.

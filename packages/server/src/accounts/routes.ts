@@ -10,7 +10,7 @@ import { login, type PasswordLoginNeeds } from "./login.ts";
 import { type Account, ChangePassword, Login, Register, SetAdmin, SetLimits } from "./model.ts";
 import { type RegistrationNeeds, register } from "./registration.ts";
 import { ownSessionRoutes } from "./session-routes.ts";
-import { setAdmin, setDisabled } from "./standing.ts";
+import { setAdmin, setDisabled } from "./status.ts";
 
 const MessageSchema = v.object({ message: v.string() });
 

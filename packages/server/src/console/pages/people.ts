@@ -1,6 +1,6 @@
 import { type AccountNeeds, listUsers } from "../../accounts/accounts.ts";
 import type { Account } from "../../accounts/model.ts";
-import { setAdmin, setDisabled } from "../../accounts/standing.ts";
+import { setAdmin, setDisabled } from "../../accounts/status.ts";
 import { AppError } from "../../errors.ts";
 import { createReset, dropFactors, type ResetNeeds } from "../../resets/resets.ts";
 import { type RevocationNeeds, revokeAccess } from "../../revocation/revocation.ts";
@@ -63,12 +63,12 @@ function line(account: Account, isSelf: boolean, token: Html): Html {
 	const admin = instance_admin ? "admin" : "";
 	const button: Button = (action, label) =>
 		html`<form method="post" action="/console/people">${token}<input type="hidden" name="user_id" value="${id}"><input type="hidden" name="action" value="${action}"><button aria-label="${label}: ${email}">${label}</button></form>`;
-	const change = html`<details><summary aria-label="Change ${email}">Change</summary>${isSelf ? "" : standing(account, button)}<p>Revoking ends the sessions, the API tokens, the credentials of engines, and the identities that were linked in the last 30 days. It does not disable the account.</p>${button("revoke", "Revoke")}</details>`;
+	const change = html`<details><summary aria-label="Change ${email}">Change</summary>${isSelf ? "" : status(account, button)}<p>Revoking ends the sessions, the API tokens, the credentials of engines, and the identities that were linked in the last 30 days. It does not disable the account.</p>${button("revoke", "Revoke")}</details>`;
 	return html`<tr><th scope="row">${email}</th><td data-label="Name">${name}</td><td data-label="Since">${time(created_at)}</td><td data-label="State" class="type">${state}${admin}</td><td>${change}</td></tr>`;
 }
 
 /** Offers what changes somebody else's account. */
-function standing({ instance_admin, disabled_at, password }: Account, button: Button): Html {
+function status({ instance_admin, disabled_at, password }: Account, button: Button): Html {
 	const dropping = html`<p>For somebody who lost the second factor: the password is then enough to sign in until they add a new one. Recovery codes and sessions end, too.</p>${button("drop-factors", "End the second factors")}`;
 	if (disabled_at !== null) return html`${button("enable", "Enable")}${dropping}`;
 	const resetting =

@@ -35,12 +35,13 @@ import { rowLimitContract } from "./row-limits.ts";
 import { secretSnapshotContract } from "./secret-snapshots.ts";
 import { secretContract } from "./secrets.ts";
 import { ssoContract } from "./sso.ts";
-import { standingContract } from "./standing.ts";
+import { accountStatusContract } from "./account-status.ts";
 import { tokenContract } from "./tokens.ts";
 import { trustContract } from "./trusts.ts";
 
 /** Promises of the port, by subject: each is a set of tests. */
 const PROMISES = {
+	"account status": accountStatusContract,
 	accounts: accountContract,
 	audit: auditContract,
 	"audit days": auditDayContract,
@@ -76,7 +77,6 @@ const PROMISES = {
 	"secret snapshots": secretSnapshotContract,
 	secrets: secretContract,
 	sso: ssoContract,
-	standing: standingContract,
 	tokens: tokenContract,
 	trusts: trustContract,
 } satisfies Record<string, (openStore: OpenStore) => Promise<void>>;

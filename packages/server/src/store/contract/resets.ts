@@ -134,7 +134,7 @@ export async function recoveryContract(openStore: OpenStore): Promise<void> {
 	const { accounts, resets } = store;
 	const [root, ada] = [await addAccount(store), await addAccount(store, { password: null })];
 	const recover = (user_id: string) => resets.recover(aResetCode(user_id), anEvent({ type: "user.recovered" }));
-	const standing = async ({ id }: { id: string }) => {
+	const status = async ({ id }: { id: string }) => {
 		const account = await accounts.byId(id);
 		return [account?.instance_admin, account?.disabled_at];
 	};
@@ -168,7 +168,7 @@ export async function recoveryContract(openStore: OpenStore): Promise<void> {
 			["user.recovered", { enabled: true, made_admin: false }],
 			["user.enabled", { user_id: ada.id }],
 		]);
-		assert.deepEqual(await standing(ada), [true, null]);
+		assert.deepEqual(await status(ada), [true, null]);
 		const use = { user_id: ada.id, digest: code.digest, password: "first", at: MADE_AT };
 		assert.equal(await resets.use(use, anEvent()), "done");
 		assert.equal((await accounts.byId(ada.id))?.password, "first");

@@ -1,5 +1,5 @@
-import { decideRegistration, decideStanding } from "../../../accounts/decide.ts";
-import type { Account, Standing } from "../../../accounts/model.ts";
+import { decideRegistration, decideStatusChange } from "../../../accounts/decide.ts";
+import type { Account, StatusOutcome } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { hadAccounts } from "../reads/accounts.ts";
@@ -24,7 +24,7 @@ export function accountWrites(db: Change): AccountWrites {
 			db.append(event, { sessions_ended: await endSessions(db, user_id, keep) });
 			return "done";
 		},
-		...standingWrites(db),
+		...statusWrites(db),
 		async openSession({ session, password, known }, event) {
 			const { user_id } = session;
 			const isUnchanged = "id = $1 AND disabled_at IS NULL AND password IS NOT DISTINCT FROM $2";
@@ -58,16 +58,16 @@ export function accountWrites(db: Change): AccountWrites {
 const endSessions = (db: Change, user_id: string, keep = "") =>
 	db.remove("session", "user_id = $1 AND jti <> $2", [user_id, keep]);
 
-/** Makes the operations on an account's standing. */
-function standingWrites(db: Change): Pick<AccountWrites, "setAdmin" | "setDisabled"> {
+/** Makes the operations on an account's status. */
+function statusWrites(db: Change): Pick<AccountWrites, "setAdmin" | "setDisabled"> {
 	const change = async (
 		user_id: string,
 		changes: Partial<Pick<Account, "instance_admin" | "disabled_at">>,
-	): Promise<Standing> => {
+	): Promise<StatusOutcome> => {
 		const [before] = await db.believed("account", "id = $1", [user_id]);
 		const others = await db.believed("account", "instance_admin AND disabled_at IS NULL AND id <> $1", [user_id]);
 		const { instance_admin, disabled_at } = { instance_admin: false, disabled_at: null, ...before, ...changes };
-		const decision = decideStanding(before, { instance_admin, disabled_at }, others.length);
+		const decision = decideStatusChange(before, { instance_admin, disabled_at }, others.length);
 		if (decision === "done") await db.update("account", { instance_admin, disabled_at }, "id = $1", [user_id]);
 		return decision;
 	};

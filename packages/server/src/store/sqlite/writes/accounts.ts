@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
-import { decideRegistration, decideStanding } from "../../../accounts/decide.ts";
-import type { Account, Standing } from "../../../accounts/model.ts";
+import { decideRegistration, decideStatusChange } from "../../../accounts/decide.ts";
+import type { Account, StatusOutcome } from "../../../accounts/model.ts";
 import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
 import { hadAccounts } from "../had-accounts.ts";
@@ -46,7 +46,7 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 			append(event, { sessions_ended: changes });
 			return "done";
 		},
-		...standingWrites(db, append, (user_id) => {
+		...statusWrites(db, append, (user_id) => {
 			closeOthers.run(user_id, "");
 			endReset.run(user_id);
 			endInvitations.run(user_id);
@@ -70,20 +70,20 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 	};
 }
 
-/** Makes the operations on an account's standing. @param end ends what a disabled account may not keep */
-function standingWrites(
+/** Makes the operations on an account's status. @param end ends what a disabled account may not keep */
+function statusWrites(
 	db: Database,
 	append: Append,
 	end: (user_id: string) => void,
 ): Pick<AccountWrites, "setAdmin" | "setDisabled"> {
-	const standing = db.prepare(`SELECT instance_admin, disabled_at FROM ${believed("account")} WHERE id = ?`);
+	const status = db.prepare(`SELECT instance_admin, disabled_at FROM ${believed("account")} WHERE id = ?`);
 	const others = db.prepare(OTHER_ADMINS).pluck();
 	const set = db.prepare("UPDATE account SET instance_admin = ?, disabled_at = ? WHERE id = ?");
-	const change = (user_id: string, changes: Partial<Pick<Account, "instance_admin" | "disabled_at">>): Standing => {
-		const row = standing.get(user_id) as { instance_admin: number; disabled_at: string | null } | undefined;
+	const change = (user_id: string, changes: Partial<Pick<Account, "instance_admin" | "disabled_at">>): StatusOutcome => {
+		const row = status.get(user_id) as { instance_admin: number; disabled_at: string | null } | undefined;
 		const before = row && { ...row, instance_admin: row.instance_admin === 1 };
 		const after = { instance_admin: false, disabled_at: null, ...before, ...changes };
-		const decision = decideStanding(before, after, others.get(user_id) as number);
+		const decision = decideStatusChange(before, after, others.get(user_id) as number);
 		if (decision === "done") set.run(Number(after.instance_admin), after.disabled_at, user_id);
 		return decision;
 	};

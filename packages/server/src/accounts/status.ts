@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import { requireInstanceAdmin, requireInstanceSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { type AccountNeeds, userNotFound } from "./accounts.ts";
-import type { Account, Standing } from "./model.ts";
+import type { Account, StatusOutcome } from "./model.ts";
 
 /**
  * Disables an account, which ends its sessions and suspends its API tokens, or enables it again.
@@ -23,7 +23,7 @@ export async function setDisabled(
 	const now = needs.system.now();
 	const event = eventBy(actor, now, isDisabled ? "user.disabled" : "user.enabled", undefined, { user_id });
 	const disabled_at = isDisabled ? now.toISOString() : null;
-	refuseStanding(await needs.store.accounts.setDisabled({ user_id, disabled_at }, event));
+	refuseStatus(await needs.store.accounts.setDisabled({ user_id, disabled_at }, event));
 }
 
 /**
@@ -40,13 +40,13 @@ export async function setAdmin(
 ): Promise<Account> {
 	await requireInstanceSession(needs, actor, "change who administers the instance");
 	const event = eventBy(actor, needs.system.now(), "user.admin.set", undefined, { user_id, instance_admin });
-	refuseStanding(await needs.store.accounts.setAdmin({ user_id, instance_admin }, event));
+	refuseStatus(await needs.store.accounts.setAdmin({ user_id, instance_admin }, event));
 	const account = await needs.store.accounts.byId(user_id);
 	if (account === undefined) throw userNotFound();
 	return account;
 }
 
-function refuseStanding(outcome: Standing): void {
+function refuseStatus(outcome: StatusOutcome): void {
 	if (outcome === "no_user") throw userNotFound();
 	if (outcome === "last_admin") {
 		throw new AppError(

@@ -5,7 +5,7 @@ import { anAccount, anEvent, MADE_AT } from "../../testing/rows.ts";
 import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about who manages the instance. */
-export async function standingContract(openStore: OpenStore): Promise<void> {
+export async function accountStatusContract(openStore: OpenStore): Promise<void> {
 	const { accounts, ...store } = (await openStore({ after })).store;
 	const [ada, bob] = [anAccount(), anAccount()];
 	for (const account of [ada, bob]) await accounts.register(account, anEvent());
@@ -14,7 +14,7 @@ export async function standingContract(openStore: OpenStore): Promise<void> {
 		accounts.setAdmin({ user_id: user.id, instance_admin }, anEvent());
 	const setDisabled = (user: { id: string }, disabled_at: string | null) =>
 		accounts.setDisabled({ user_id: user.id, disabled_at }, anEvent());
-	const standing = async () =>
+	const status = async () =>
 		(await Promise.all([ada, bob].map(({ id }) => accounts.byId(id)))).map((one) => one?.instance_admin);
 
 	test("the last enabled instance admin neither steps down nor is disabled, and no event says so", async () => {
@@ -23,14 +23,14 @@ export async function standingContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await setDisabled(ada, MADE_AT), "last_admin");
 		assert.equal(await setAdmin({ id: "nobody" }, true), "no_user");
 		assert.equal(await countEvents({ audit: store.audit }), start);
-		assert.deepEqual(await standing(), [true, false]);
+		assert.deepEqual(await status(), [true, false]);
 	});
 
 	test("of two instance admins who step down at once one stays", async () => {
 		assert.equal(await setAdmin(bob, true), "done");
-		assert.deepEqual(await standing(), [true, true]);
+		assert.deepEqual(await status(), [true, true]);
 		assert.deepEqual(await Promise.all([setAdmin(ada, false), setAdmin(bob, false)]), ["done", "last_admin"]);
-		assert.deepEqual(await standing(), [false, true]);
+		assert.deepEqual(await status(), [false, true]);
 	});
 
 	test("a disabled instance admin does not count, and may step down", async () => {
@@ -40,6 +40,6 @@ export async function standingContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await setDisabled(bob, MADE_AT), "last_admin");
 		assert.equal(await setAdmin(ada, false), "done");
 		assert.equal(await setDisabled(ada, null), "done");
-		assert.deepEqual(await standing(), [false, true]);
+		assert.deepEqual(await status(), [false, true]);
 	});
 }
