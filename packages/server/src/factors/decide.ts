@@ -1,7 +1,7 @@
 import type { FactorProof } from "../accounts/model.ts";
 import { DIGEST_BYTES, type Factor, MAX_FACTORS } from "./model.ts";
 
-type Standing = Pick<Factor, "id" | "type" | "last_step" | "confirmed_at">;
+type StoredFactor = Pick<Factor, "id" | "type" | "last_step" | "confirmed_at">;
 
 /** More than any count of signatures, which has 32 bits: nothing that the passkey signs is accepted any more. */
 const ENDED = 2 ** 32;
@@ -18,7 +18,7 @@ export type Used = { factor_id: string; step: number } | { digests: Buffer };
  */
 export function decideProof(
 	proof: FactorProof,
-	factors: readonly Standing[],
+	factors: readonly StoredFactor[],
 	digests: Buffer | undefined,
 ): Used | undefined {
 	if ("digest" in proof) {
@@ -31,7 +31,7 @@ export function decideProof(
 }
 
 /** Compares with the last step. A passkey that does not count its signatures says 0 each time. */
-function isLater({ type, last_step }: Standing, step: number): boolean {
+function isLater({ type, last_step }: StoredFactor, step: number): boolean {
 	return step > last_step || (type === "passkey" && step === 0 && last_step === 0);
 }
 
@@ -42,7 +42,7 @@ function isLater({ type, last_step }: Standing, step: number): boolean {
  */
 export function decideClone(
 	proof: FactorProof,
-	factors: readonly Standing[],
+	factors: readonly StoredFactor[],
 ): { factor_id: string; step: number } | undefined {
 	if ("digest" in proof) return undefined;
 	const { factor_id, step } = proof;
@@ -62,7 +62,7 @@ export function isEnded({ last_step }: Pick<Factor, "last_step">): boolean {
  */
 export function mayRemove(
 	id: string,
-	factors: readonly Standing[],
+	factors: readonly StoredFactor[],
 	digests: Buffer | undefined,
 	proof: FactorProof | undefined,
 ): boolean {
@@ -88,7 +88,7 @@ export function splitDigests(digests: Buffer): Buffer[] {
 }
 
 /** Tells whether an account may have one more factor. */
-export function mayAdd(factors: readonly Standing[]): boolean {
+export function mayAdd(factors: readonly StoredFactor[]): boolean {
 	return factors.filter(isConfirmed).length < MAX_FACTORS;
 }
 
