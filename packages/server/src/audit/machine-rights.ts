@@ -69,7 +69,7 @@ interface LoggedTrust {
  * grows with the rows, not with the log. Design: §13
  */
 export class LoggedMachines {
-	readonly #standing: ReadonlySet<string>;
+	readonly #current: ReadonlySet<string>;
 	readonly #machines = new Map<string, LoggedMachine>();
 	readonly #tokens = new Map<string, LoggedToken>();
 	readonly #trusts = new Map<string, LoggedTrust>();
@@ -82,7 +82,7 @@ export class LoggedMachines {
 		"machine.deleted": (event, { machine_id }) => this.#endMachine(String(machine_id), event),
 		"machine.token.created": (event, { token_made, machine_id, trust_id, expires_at }) => {
 			// Others have expired, or ended: nothing tells of the first.
-			if (!this.#standing.has(keyOf("machine_token", String(token_made)))) return;
+			if (!this.#current.has(keyOf("machine_token", String(token_made)))) return;
 			const [made_by, made_at] = [event.actor, event.timestamp];
 			const given_by = trust_id === undefined ? undefined : String(trust_id);
 			const token = { machine_id: String(machine_id), trust_id: given_by, until: String(expires_at) };
@@ -104,7 +104,7 @@ export class LoggedMachines {
 
 	/** @param rows those that are compared later */
 	constructor({ machines, machine_tokens, trusts }: MachineRows) {
-		this.#standing = new Set([
+		this.#current = new Set([
 			...machines.map(({ id }) => keyOf("machine", id)),
 			...machine_tokens.map(({ id }) => keyOf("machine_token", id)),
 			...trusts.map(({ id }) => keyOf("trust", id)),
@@ -173,7 +173,7 @@ export class LoggedMachines {
 		const isReplaced = (other: LoggedTrust) => other.machine_id === machine_id && other.facts.trust === facts.trust;
 		for (const [id, other] of this.#trusts) if (isReplaced(other)) this.#endTrust(id, event);
 		const id = String(facts.trust_id);
-		if (!this.#standing.has(keyOf("trust", id))) return;
+		if (!this.#current.has(keyOf("trust", id))) return;
 		const [made_by, made_at, realm_id] = [event.actor, event.timestamp, event.realm_id];
 		this.#trusts.set(id, { machine_id, realm_id, facts, made_by, made_at, by: event });
 	}
@@ -197,7 +197,7 @@ export class LoggedMachines {
 		type Made = Pick<LoggedMachine, "made_by" | "made_at">;
 		const isTheirs = ({ made_by, made_at }: Made) => made_by === user_id && made_at > since;
 		// Where more is to end, what stands may be a part of that.
-		const isOver = (id: string) => more !== true || !this.#standing.has(keyOf("machine", id));
+		const isOver = (id: string) => more !== true || !this.#current.has(keyOf("machine", id));
 		for (const [id, machine] of this.#machines) if (isTheirs(machine) && isOver(id)) this.#endMachine(id, event);
 		if (more === true) return;
 		for (const [id, trust] of this.#trusts) if (isTheirs(trust)) this.#endTrust(id, event);
@@ -206,7 +206,7 @@ export class LoggedMachines {
 
 	#noteEnd(kind: Kind, id: string, by: When): void {
 		const key = keyOf(kind, id);
-		if (this.#standing.has(key)) this.#ended.set(key, by);
+		if (this.#current.has(key)) this.#ended.set(key, by);
 	}
 }
 

@@ -19,18 +19,18 @@ export interface Misnamed {
 }
 
 /**
- * Replays the rows that events name, in order, against the rows that stand. It remembers those that stand and those that were not ended, so it grows
+ * Replays the rows that events name, in order, against the current rows. It remembers those that stand and those that were not ended, so it grows
  * with the rows, not with the log. Design: §13
  */
 export class NamedRows {
-	readonly #standing: ReadonlyMap<string, string | undefined>;
+	readonly #current: ReadonlyMap<string, string | undefined>;
 	readonly #last = new Map<string, { fingerprint: string | undefined; by: When }>();
 	#from: When | undefined;
 	#isAdopting = false;
 
-	/** @param standing the fingerprint of each row by its name; undefined where its MAC does not fit */
-	constructor(standing: ReadonlyMap<string, string | undefined>) {
-		this.#standing = standing;
+	/** @param current the fingerprint of each row by its name; undefined where its MAC does not fit */
+	constructor(current: ReadonlyMap<string, string | undefined>) {
+		this.#current = current;
 	}
 
 	/** Returns the event from which on all rows are named: the first one, or that of an adoption. Undefined when there is none. */
@@ -48,12 +48,12 @@ export class NamedRows {
 		if (isAdopting && !this.#isAdopting) this.#forget("");
 		this.#isAdopting = isAdopting;
 		for (const { name, fingerprint } of rows) {
-			if (fingerprint === undefined && !this.#standing.has(name)) this.#last.delete(name);
+			if (fingerprint === undefined && !this.#current.has(name)) this.#last.delete(name);
 			else this.#last.set(name, { fingerprint, by });
 		}
 	}
 
-	/** Ends all sessions, reset codes, recovery codes and invitations that do not stand. */
+	/** Ends all sessions, reset codes, recovery codes and invitations that are not there any more. */
 	endRestored(): void {
 		this.#forget("session/");
 		this.#forget("reset_code/");
@@ -63,18 +63,18 @@ export class NamedRows {
 
 	#forget(start: string): void {
 		for (const name of this.#last.keys())
-			if (name.startsWith(start) && !this.#standing.has(name)) this.#last.delete(name);
+			if (name.startsWith(start) && !this.#current.has(name)) this.#last.delete(name);
 	}
 
 	/** Names the rows that differ. */
 	*differing(): Generator<Misnamed> {
-		for (const [name, fingerprint] of this.#standing) {
+		for (const [name, fingerprint] of this.#current) {
 			const last = this.#last.get(name);
 			const problem = this.#problemOf(last, fingerprint);
 			if (problem !== undefined) yield { name, problem, by: last?.by, fingerprint: last?.fingerprint };
 		}
 		for (const [name, { fingerprint, by }] of this.#last)
-			if (fingerprint !== undefined && !this.#standing.has(name)) yield { name, problem: "missing", by, fingerprint };
+			if (fingerprint !== undefined && !this.#current.has(name)) yield { name, problem: "missing", by, fingerprint };
 	}
 
 	#problemOf(

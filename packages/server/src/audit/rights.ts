@@ -64,9 +64,9 @@ type Facts = Readonly<Record<string, string | number | boolean | undefined>>;
  * log. Design: §13
  */
 export class LoggedRights {
-	readonly #standing: ReadonlySet<string> | undefined;
+	readonly #current: ReadonlySet<string> | undefined;
 	readonly #logged = new Map<string, Logged>();
-	/** Tokens that stand. */
+	/** Current tokens. */
 	readonly #tokens = new Map<string, LoggedToken>();
 	/** Tokens that a token made, directly. */
 	readonly #made = new Map<string, string[]>();
@@ -113,7 +113,7 @@ export class LoggedRights {
 
 	/** @param rows those that are compared later; without them it remembers every end */
 	constructor(rows?: GrantingRows) {
-		if (rows !== undefined) this.#standing = new Set([...rightsOf(rows)].map(({ kind, id }) => keyOf(kind, id)));
+		if (rows !== undefined) this.#current = new Set([...rightsOf(rows)].map(({ kind, id }) => keyOf(kind, id)));
 	}
 
 	/** Takes the next event; it ignores those of other types. */
@@ -154,7 +154,7 @@ export class LoggedRights {
 	#end(kind: Kind, id: string, by: When): void {
 		const key = keyOf(kind, id);
 		if (kind === "identity") this.#links.delete(id);
-		if (this.#standing?.has(key) === false) this.#logged.delete(key);
+		if (this.#current?.has(key) === false) this.#logged.delete(key);
 		else this.#logged.set(key, { right: undefined, by });
 	}
 

@@ -22,17 +22,17 @@ export interface Named {
 }
 
 /** A row of a table that the log names. */
-export interface StandingRow {
+export interface CurrentRow {
 	table: RowTable;
 	mac: RowValue;
 	/** The text that the MAC covers. */
 	text: string;
 }
 
-/** Replay of the log against the rows that stand in the same state of the database. */
+/** Replay of the log against the current rows in the same state of the database. */
 export interface RowReplay {
-	/** Takes a row; all come before the first event. */
-	stand(row: StandingRow): void;
+	/** Adds a current row; all come before the first event. */
+	addRow(row: CurrentRow): void;
 	/** Takes the next event. */
 	take(event: StoredEvent): void;
 	/** Names what differs. @param isRestored whether the database was restored, and its log does not say so yet */
@@ -56,12 +56,12 @@ export function joinNamed(found: readonly Named[]): Named {
 
 /** Compares rows with their fingerprints in the log, and events with who was there: those of one share of the names. */
 export function createRowReplay(keys: readonly RowKey[], isMine: (name: string) => boolean): RowReplay {
-	const standing: Standing = { fingerprints: new Map(), others: new Map() };
-	const named = new NamedRows(standing.fingerprints);
+	const current: CurrentRows = { fingerprints: new Map(), others: new Map() };
+	const named = new NamedRows(current.fingerprints);
 	const makers = new EventMakers();
 	const strange: Strange[] = [];
 	return {
-		stand: standingIn(standing, keys, isMine),
+		addRow: rowAdder(current, keys, isMine),
 		take(event) {
 			const { seq, timestamp, type, data } = event;
 			const isNaming = data.includes('"rows":"');
@@ -75,7 +75,7 @@ export function createRowReplay(keys: readonly RowKey[], isMine: (name: string) 
 		},
 		end(isRestored) {
 			if (isRestored) named.endRestored();
-			return { misnamed: withoutRenewed(keys, standing, named.differing()), strange, from: named.from };
+			return { misnamed: withoutRenewed(keys, current, named.differing()), strange, from: named.from };
 		},
 	};
 }
@@ -88,7 +88,7 @@ function namedIn(rows: string, isMine: (name: string) => boolean): NamedRow[] {
 }
 
 /** Rows of one state of the database, by their names. */
-interface Standing {
+interface CurrentRows {
 	/** Undefined where the MAC does not fit. */
 	fingerprints: Map<string, string | undefined>;
 	/** Fingerprints that a row's values have under the keys that did not make its MAC: kept while there is more than one key. */
@@ -96,11 +96,11 @@ interface Standing {
 }
 
 /** Makes what notes all that is asked of a row at once: a moment later, a rotation may have ended, and the row with it. */
-function standingIn(
-	{ fingerprints, others }: Standing,
+function rowAdder(
+	{ fingerprints, others }: CurrentRows,
 	keys: readonly RowKey[],
 	isMine: (name: string) => boolean,
-): RowReplay["stand"] {
+): RowReplay["addRow"] {
 	const macs = createRowMacs(keys, system.randomBytes);
 	const names = keys.map(nameOfKey);
 	return ({ table, mac, text }) => {
@@ -120,7 +120,7 @@ function standingIn(
 /** Leaves out rows that have a MAC of another key, and are otherwise as they were; and those whose fingerprint is by a key that is gone. */
 function withoutRenewed(
 	keys: readonly RowKey[],
-	{ fingerprints, others }: Standing,
+	{ fingerprints, others }: CurrentRows,
 	misnamed: Iterable<Misnamed>,
 ): Misnamed[] {
 	const names = keys.map(nameOfKey);

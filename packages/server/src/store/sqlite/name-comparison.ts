@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { RowKey, RowValue } from "../../crypto/row-macs.ts";
 import { NAMED_TABLES } from "../row-names.ts";
-import { createRowReplay, joinNamed, type Named, type StandingRow, sharesOf } from "../row-replay.ts";
+import { createRowReplay, joinNamed, type Named, type CurrentRow, sharesOf } from "../row-replay.ts";
 import { eventsUpTo, newest } from "./log-segments.ts";
 import { rowText } from "./row-text.ts";
 
@@ -12,7 +12,7 @@ export function compareNames(db: Database, keys: readonly RowKey[], rows_a_pass?
 		shares.map((isMine) => {
 			const replay = createRowReplay(keys, isMine);
 			const { last, isRestored } = db.transaction(() => {
-				for (const row of rowsOf(db)) replay.stand(row);
+				for (const row of rowsOf(db)) replay.addRow(row);
 				const toTell = db.prepare("SELECT 1 FROM main.meta WHERE name = 'restore_to_tell'");
 				return { last: newest(db), isRestored: toTell.get() !== undefined };
 			})();
@@ -22,7 +22,7 @@ export function compareNames(db: Database, keys: readonly RowKey[], rows_a_pass?
 	);
 }
 
-function* rowsOf(db: Database): Generator<StandingRow> {
+function* rowsOf(db: Database): Generator<CurrentRow> {
 	for (const table of NAMED_TABLES) {
 		const rows = db.prepare(`SELECT mac, ${rowText(table)} FROM main.${table}`).raw();
 		for (const [mac, text] of rows.iterate() as IterableIterator<[mac: RowValue, text: string]>)

@@ -16,19 +16,19 @@ import {
 } from "../row-descriptions.ts";
 import { nameOf, namingColumns } from "../row-names.ts";
 
-/** Describes rows that are not as the log names them: those that stand by their columns, others by the event that named them. */
+/** Describes rows that are not as the log names them: current ones by their columns, others by the event that named them. */
 export function describeMisnamed(db: Database, misnamed: readonly Misnamed[]): Difference[] {
-	const shown = standing(db, misnamed);
+	const shown = currentRows(db, misnamed);
 	const event = db.prepare("SELECT * FROM main.audit_event WHERE seq = ?");
 	return misnamed.map((row) => {
-		const stands = shown.get(row.name);
-		const by = stands === undefined ? event.get(row.by?.seq) : undefined;
-		return describeRow(row, stands, by as StoredEvent | undefined);
+		const current = shown.get(row.name);
+		const by = current === undefined ? event.get(row.by?.seq) : undefined;
+		return describeRow(row, current, by as StoredEvent | undefined);
 	});
 }
 
-/** Finds the shown ids and names of those rows that stand, by their names in the log. */
-function standing(db: Database, misnamed: readonly Misnamed[]): Map<string, ShownRow> {
+/** Finds the shown ids and names of the current ones among those rows, by their names in the log. */
+function currentRows(db: Database, misnamed: readonly Misnamed[]): Map<string, ShownRow> {
 	const shown = new Map<string, ShownRow>();
 	for (const [table, names] of byTable(misnamed)) {
 		const { id: idOf, name: shownName } = shownOf(table);
@@ -41,7 +41,7 @@ function standing(db: Database, misnamed: readonly Misnamed[]): Map<string, Show
 	return shown;
 }
 
-/** Finds the name that people know of a row that stands. */
+/** Finds the name that people know of a current row. */
 export function nameOfDifference(db: Database, difference: Difference): string | undefined {
 	const source = nameSource(difference);
 	if (source === undefined) return undefined;

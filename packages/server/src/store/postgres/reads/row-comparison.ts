@@ -65,7 +65,7 @@ async function compareNames(sql: Sql, keys: readonly RowKey[]): Promise<Named> {
 	const found: Named[] = [];
 	for (const isMine of sharesOf(await countRows(sql))) {
 		const replay = createRowReplay(keys, isMine);
-		for (const table of NAMED_TABLES) await standAll(sql, table, replay);
+		for (const table of NAMED_TABLES) await addRows(sql, table, replay);
 		for await (const event of everyEvent(sql)) replay.take(event);
 		const toTell = await sql.rows("SELECT 1 FROM meta WHERE name = 'restore_to_tell'");
 		found.push(replay.end(toTell.length > 0));
@@ -73,10 +73,10 @@ async function compareNames(sql: Sql, keys: readonly RowKey[]): Promise<Named> {
 	return joinNamed(found);
 }
 
-async function standAll(sql: Sql, table: RowTable, replay: RowReplay): Promise<void> {
+async function addRows(sql: Sql, table: RowTable, replay: RowReplay): Promise<void> {
 	const query = `SELECT ${coveredColumns(table).join(", ")}, mac FROM ${table}`;
 	for await (const { mac, ...row } of everyRow<Record<string, RowValue>>(sql, `named_${table}`, query))
-		replay.stand({ table, mac: mac ?? null, text: textOf(table, row) });
+		replay.addRow({ table, mac: mac ?? null, text: textOf(table, row) });
 }
 
 async function countRows(sql: Sql): Promise<number> {

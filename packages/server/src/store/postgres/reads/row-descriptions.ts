@@ -18,14 +18,14 @@ import type { Sql } from "../connection.ts";
 import { everyRow } from "../cursor.ts";
 import { COLUMNS } from "./log-segments.ts";
 
-/** Describes rows that are not as the log names them: those that stand by their columns, others by the event that named them. */
+/** Describes rows that are not as the log names them: current ones by their columns, others by the event that named them. */
 export async function describeEach(sql: Sql, misnamed: readonly Misnamed[]): Promise<Difference[]> {
-	const shown = await standing(sql, misnamed);
+	const shown = await currentRows(sql, misnamed);
 	const described: Difference[] = [];
 	for (const row of misnamed) {
-		const stands = shown.get(row.name);
-		const by = stands === undefined && row.by !== undefined ? await eventOf(sql, row.by.seq) : undefined;
-		described.push(describeRow(row, stands, by));
+		const current = shown.get(row.name);
+		const by = current === undefined && row.by !== undefined ? await eventOf(sql, row.by.seq) : undefined;
+		described.push(describeRow(row, current, by));
 	}
 	return described;
 }
@@ -36,8 +36,8 @@ async function eventOf(sql: Sql, seq: number): Promise<StoredEvent | undefined> 
 
 type Found = Record<string, RowValue> & { shown_id: RowValue; shown_name: RowValue };
 
-/** Finds the shown ids and names of those rows that stand, by their names in the log. */
-async function standing(sql: Sql, misnamed: readonly Misnamed[]): Promise<Map<string, ShownRow>> {
+/** Finds the shown ids and names of the current ones among those rows, by their names in the log. */
+async function currentRows(sql: Sql, misnamed: readonly Misnamed[]): Promise<Map<string, ShownRow>> {
 	const shown = new Map<string, ShownRow>();
 	for (const [table, names] of byTable(misnamed)) {
 		const { id, name: shownName } = shownOf(table);
@@ -52,7 +52,7 @@ async function standing(sql: Sql, misnamed: readonly Misnamed[]): Promise<Map<st
 	return shown;
 }
 
-/** Finds the name that people know of a row that stands. */
+/** Finds the name that people know of a current row. */
 export async function nameOfDifference(sql: Sql, difference: Difference): Promise<string | undefined> {
 	const source = nameSource(difference);
 	if (source === undefined) return undefined;
