@@ -6,7 +6,7 @@ import type { Session } from "./connection.ts";
 import type { Change, Late, Snapshot } from "./database.ts";
 import type { ReadPool, PoolName } from "./read-pools.ts";
 import type { FindAlterations } from "./migrate.ts";
-import { takingOddText } from "./odd-text.ts";
+import { withoutNullCharacters } from "./null-characters.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { auditReads } from "./reads/audit.ts";
 import { engineReads } from "./reads/engines.ts";
@@ -68,7 +68,7 @@ export function createAdapter(ways: Ways): Operations {
 	const writes = writesOf(change) as unknown as Runs;
 	const reads = new WeakMap<Session, Runs>();
 	const readsFor = (session: Session): Runs => {
-		const sql = takingOddText(session);
+		const sql = withoutNullCharacters(session);
 		const known = reads.get(session) ?? (readsOf({ ...createRows(sql, macs), sql }, ways) as unknown as Runs);
 		reads.set(session, known);
 		return known;
