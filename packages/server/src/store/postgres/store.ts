@@ -6,7 +6,7 @@ import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
 import { takeDatabase } from "./admission.ts";
 import { type Changes, createChanges, type Trust } from "./changes.ts";
-import { takeCopy } from "./copies.ts";
+import { exportToSqlite } from "./sqlite-export.ts";
 import type { ReadPool } from "./read-pools.ts";
 import { createLinks, type Links, openReadPools } from "./links.ts";
 import { type FindAlterations, migrate } from "./migrate.ts";
@@ -75,7 +75,7 @@ export async function openPostgresStore({
 			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
-			copyTo: (file) => takeCopy(address, file),
+			copyTo: (file) => exportToSqlite(address, file),
 			...integrityChecks(pools.everything, guard, findAlterations),
 			altered: guard.noticed,
 			async close() {

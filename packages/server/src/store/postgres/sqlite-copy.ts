@@ -17,7 +17,7 @@ const LARGE_ROWS: Readonly<Record<string, number>> = { secret_version: 64, delet
  * Copies all that the store holds at this instant into an empty file, as an SQLite database: rows, log and tip as they are, MACs and hashes included.
  * Nothing is checked, so that the snapshot, which keeps the database from removing dead rows, lives no longer than it must. Design: §14
  */
-export async function copyStore(address: Address, file: string, now: string): Promise<void> {
+export async function copyToSqlite(address: Address, file: string, now: string): Promise<void> {
 	const filling = fillDatabase(file, now);
 	try {
 		await withConnection(address, (connection) => connection.transaction(BEGIN_SNAPSHOT, () => copyAll(connection, filling)));
