@@ -1,5 +1,5 @@
 import { OTHER_TABLES, ROW_KINDS } from "../row-kinds.ts";
-import { type Filling, fillDatabase } from "../sqlite/filling.ts";
+import { type BulkLoad, beginBulkLoad } from "../sqlite/bulk-load.ts";
 import type { Address } from "./address.ts";
 import { type Connection, connect, type Sql } from "./connection.ts";
 import { everyRow } from "./cursor.ts";
@@ -18,12 +18,12 @@ const LARGE_ROWS: Readonly<Record<string, number>> = { secret_version: 64, delet
  * Nothing is checked, so that the snapshot, which keeps the database from removing dead rows, lives no longer than it must. Design: §14
  */
 export async function copyToSqlite(address: Address, file: string, now: string): Promise<void> {
-	const filling = fillDatabase(file, now);
+	const load = beginBulkLoad(file, now);
 	try {
-		await withConnection(address, (connection) => connection.transaction(BEGIN_SNAPSHOT, () => copyAll(connection, filling)));
-		filling.finish();
+		await withConnection(address, (connection) => connection.transaction(BEGIN_SNAPSHOT, () => copyAll(connection, load)));
+		load.finish();
 	} finally {
-		filling.close();
+		load.close();
 	}
 }
 
@@ -36,14 +36,14 @@ async function withConnection(address: Address, use: (connection: Connection) =>
 	}
 }
 
-async function copyAll(sql: Sql, filling: Filling): Promise<void> {
+async function copyAll(sql: Sql, load: BulkLoad): Promise<void> {
 	for (const table of TABLES) {
-		const query = `SELECT ${filling.columnsOf(table).join(", ")} FROM ${table}`;
+		const query = `SELECT ${load.columnsOf(table).join(", ")} FROM ${table}`;
 		for await (const row of everyRow<Record<string, unknown>>(sql, `copied_${table}`, query, LARGE_ROWS[table]))
-			filling.add(table, row);
+			load.add(table, row);
 	}
 	const [tip] = await sql.rows<{ sealed: Buffer }>("SELECT sealed FROM tip ORDER BY id DESC LIMIT 1");
-	if (tip !== undefined) filling.add("tip", { id: 1, sealed: tip.sealed });
+	if (tip !== undefined) load.add("tip", { id: 1, sealed: tip.sealed });
 	const [last] = await sql.rows<{ id: number }>("SELECT last_value AS id FROM secret_id WHERE is_called");
-	if (last !== undefined) filling.setLastSecret(last.id);
+	if (last !== undefined) load.setLastSecret(last.id);
 }

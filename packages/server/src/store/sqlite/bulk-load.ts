@@ -1,23 +1,23 @@
 import Database from "better-sqlite3";
 import { migrate } from "./migrate.ts";
 
-/** A new database that gets the rows of another store. */
-export interface Filling {
+/** A bulk load: a new database that receives the rows of another store. */
+export interface BulkLoad {
 	/** Lists the columns of a table. */
 	columnsOf(table: string): readonly string[];
 	add(table: string, row: Readonly<Record<string, unknown>>): void;
-	/** Keeps a secret's number from being given again, as AUTOINCREMENT does. */
+	/** Sets the last number of a secret, so that no later secret gets a number twice, as AUTOINCREMENT does. */
 	setLastSecret(id: number): void;
-	/** Commits what was added. */
+	/** Commits the rows. */
 	finish(): void;
 	close(): void;
 }
 
 /**
- * Begins a database in an empty file. Nobody has it before it is whole, so it has neither journal nor synchronous writes.
+ * Begins a bulk load into an empty file. Nobody uses the database before it is complete, so it needs neither a journal nor synchronous writes.
  * @throws Error of SQLite, also when there is no such file
  */
-export function fillDatabase(file: string, now: string): Filling {
+export function beginBulkLoad(file: string, now: string): BulkLoad {
 	const db = new Database(file, { fileMustExist: true });
 	db.pragma("journal_mode = OFF");
 	db.pragma("synchronous = OFF");
