@@ -10,7 +10,7 @@ import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
-import { endingSecrets } from "./ending-secrets.ts";
+import { secretLifecycle } from "./secret-lifecycle.ts";
 import { keyCounts } from "./key-counts.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
@@ -61,7 +61,7 @@ const QUESTIONS: Record<string, object> = {
 	resets: resetReads(reader),
 	revocations: madeLists(db),
 	secrets: {
-		...{ ...secretReads(reader, db), ...currentVersions(db), ...endingSecrets(db) },
+		...{ ...secretReads(reader, db), ...currentVersions(db), ...secretLifecycle(db) },
 		...{ keySet: keySetOfSecrets(db), count: secretCounts(db).count },
 	},
 	sso: ssoReads(reader),

@@ -6,7 +6,7 @@ import { runEveryWrite } from "../../testing/every-write.ts";
 import { MADE_AT } from "../../testing/rows.ts";
 import { believeAll, makeFolder } from "../../testing/store.ts";
 import { drizzle } from "./drizzle.ts";
-import { endingSecrets } from "./ending-secrets.ts";
+import { secretLifecycle } from "./secret-lifecycle.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { migrate } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -68,7 +68,7 @@ const factors = factorReads(reader);
 const resets = resetReads(reader);
 const secrets = secretReads(reader, db);
 const tokens = tokenReads(reader);
-const ending = endingSecrets(db);
+const ending = secretLifecycle(db);
 const pages = secretPages(db);
 const trusts = trustReads(reader);
 

@@ -7,7 +7,7 @@ import type { Implementations } from "../store.ts";
 import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
-import { endingSecrets } from "./ending-secrets.ts";
+import { secretLifecycle } from "./secret-lifecycle.ts";
 import { codeOf } from "./failure.ts";
 import { keyCounts } from "./key-counts.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
@@ -60,7 +60,7 @@ const questions = {
 	revocations: madeLists(db),
 	secrets: {
 		...currentVersions(db),
-		...endingSecrets(db),
+		...secretLifecycle(db),
 		count: secretCounts(db).count,
 		keySet: keySetOfSecrets(db),
 		list: secretPages(db).list,

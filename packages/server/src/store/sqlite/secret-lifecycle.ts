@@ -18,8 +18,8 @@ const COUNT = `SELECT count(*) FROM deleted_secret WHERE ${RESTORABLE}`;
 const EXPIRING = `SELECT count(*) FROM (SELECT 1 FROM secret_version v JOIN secret s ON s.id = v.secret_id AND s.version = v.version
 	JOIN realm r ON r.id = s.realm_id WHERE v.expires_at IS NOT NULL AND v.expires_at < ? AND r.deleted_at IS NULL LIMIT ?) AS ending`;
 
-/** Questions about secrets that can be restored, or that end soon. */
-export function endingSecrets(db: Database): Questions {
+/** Questions about deleted secrets that can be restored, and about secrets that expire soon. */
+export function secretLifecycle(db: Database): Questions {
 	const prepare = createStatements(db);
 	return {
 		deleted: (realm_id, environment, since, after, limit) =>
