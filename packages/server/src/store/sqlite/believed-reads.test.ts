@@ -14,7 +14,7 @@ import { secretLifecycle } from "./secret-lifecycle.ts";
 import { keyCounts } from "./key-counts.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
-import { madeLists } from "./made-lists.ts";
+import { madeByUser } from "./made-by-user.ts";
 import { migrate } from "./migrate.ts";
 import { passkeyHosts } from "./passkey-hosts.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -59,7 +59,7 @@ const QUESTIONS: Record<string, object> = {
 	policy: policyReads(reader),
 	realms: { ...realmReads(reader), ...realmLists(db) },
 	resets: resetReads(reader),
-	revocations: madeLists(db),
+	revocations: madeByUser(db),
 	secrets: {
 		...{ ...secretReads(reader, db), ...currentVersions(db), ...secretLifecycle(db) },
 		...{ keySet: keySetOfSecrets(db), count: secretCounts(db).count },

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { MADE_AT } from "../../testing/rows.ts";
 import { makeFolder } from "../../testing/store.ts";
 import { drizzle } from "./drizzle.ts";
-import { madeLists } from "./made-lists.ts";
+import { madeByUser } from "./made-by-user.ts";
 import { migrate } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { invitationReads } from "./reads/invitations.ts";
@@ -74,7 +74,7 @@ const machines = machineReads(reader);
 const policy = policyReads(reader);
 const realms = { ...realmReads(reader), ...realmLists(db) };
 const tokens = tokenReads(reader);
-const revocations = madeLists(db);
+const revocations = madeByUser(db);
 const deleted = { user_id: undefined, since: "" };
 
 /** Lists, each with the rows that its page of 10 may judge. */

@@ -12,7 +12,7 @@ import { codeOf } from "./failure.ts";
 import { keyCounts } from "./key-counts.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
-import { madeLists } from "./made-lists.ts";
+import { madeByUser } from "./made-by-user.ts";
 import { openReader } from "./open.ts";
 import { passkeyHosts } from "./passkey-hosts.ts";
 import { realmLists } from "./realm-lists.ts";
@@ -57,7 +57,7 @@ const questions = {
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),
-	revocations: madeLists(db),
+	revocations: madeByUser(db),
 	secrets: {
 		...currentVersions(db),
 		...secretLifecycle(db),

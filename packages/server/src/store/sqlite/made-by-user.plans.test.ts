@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { MADE_AT } from "../../testing/rows.ts";
 import { believeAll, makeFolder } from "../../testing/store.ts";
-import { madeLists } from "./made-lists.ts";
+import { madeByUser } from "./made-by-user.ts";
 import { migrate } from "./migrate.ts";
 
 const asked: string[] = [];
@@ -15,7 +15,7 @@ believeAll(db);
 
 test("what a user made is looked up by the maker's indexes", () => {
 	asked.length = 0;
-	madeLists(db).made("a", MADE_AT, MADE_AT);
+	madeByUser(db).made("a", MADE_AT, MADE_AT);
 	const plans = [...asked].map((sql) =>
 		(db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail).join("; "),
 	);

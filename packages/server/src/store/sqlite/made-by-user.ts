@@ -52,7 +52,7 @@ const SHOWN = {
 };
 
 /** Questions about what a revocation can end. They run in the reader thread. */
-export function madeLists(db: Database): Implementations<"scan">["revocations"] {
+export function madeByUser(db: Database): Implementations<"scan">["revocations"] {
 	const prepare = createStatements(db);
 	return {
 		made(user_id, since, now) {
