@@ -85,8 +85,8 @@ export interface SealedPage<Kind extends SealedKind> {
 	last: number;
 }
 
-/** Rows that an adoption would believe, with the names by which people know them. Another program may have written any of them. Design: §13 */
-export interface Believable {
+/** Rows that an adoption would trust, with the names by which people know them. Another program may have written any of them. Design: §13 */
+export interface AdoptionPreview {
 	accounts: { total: number; disabled: number };
 	admins: { email: string; name: string }[];
 	realms: { realm: string; owner: string }[];
@@ -139,7 +139,7 @@ export interface Snapshot {
 	inspect(): Promise<string[]>;
 	keys(): Promise<KeyRow[]>;
 	/** Rows that grant something, by name. */
-	believable(): Promise<Believable>;
+	adoptionPreview(): Promise<AdoptionPreview>;
 	/** Compares what the rows grant with what the log granted. @param keys of its rows; none for a copy from before they authenticated themselves */
 	compare(keys: RowKey[]): Promise<Comparison>;
 	/** Compares its rows, log and schema with what the last transaction left. @param keys of its rows */

@@ -4,7 +4,7 @@ import type { Difference, StrangeEvent } from "../audit/comparison.ts";
 import type { ChainReport } from "../audit/model.ts";
 import { proveLog } from "../audit/proof.ts";
 import { frozenKeys, withCopy } from "../backups/check.ts";
-import type { Believable } from "../backups/model.ts";
+import type { AdoptionPreview } from "../backups/model.ts";
 import type { Config } from "../config.ts";
 import { openKeyring, rowKeysOf } from "../crypto/keyring.ts";
 import { type MasterKey, requireMasterKey } from "../crypto/master-key.ts";
@@ -21,7 +21,7 @@ import { requireSqlite } from "./sqlite-only.ts";
 
 /** A database that an adoption would believe, for a person to look at. */
 export interface Adoptable {
-	rows: Believable;
+	rows: AdoptionPreview;
 	/** Parts that do not fit the keys of its rows; empty for a database from before its rows authenticated themselves. */
 	misfits: string[];
 	log: ChainReport;
@@ -124,7 +124,7 @@ async function inspect(
 			const keyring = await openKeyring({ keys: frozenKeys(fingerprint, keys), master: key.reveal(), system });
 			const { report: log } = await proveLog(copy.audit, keyring, undefined);
 			const misfits = isBefore ? [] : Object.values(await copy.checkIntegrity(keyring.rows())).flat();
-			const [rows, { differences, strange }] = await Promise.all([copy.believable(), copy.compare(keyring.rows())]);
+			const [rows, { differences, strange }] = await Promise.all([copy.adoptionPreview(), copy.compare(keyring.rows())]);
 			return { key, found: { rows, misfits, log, differences, strange } };
 		});
 	} finally {

@@ -5,7 +5,7 @@ import type { KeyRow } from "../../crypto/keyring-model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { system } from "../../system.ts";
 import { columnsOf } from "../row-kinds.ts";
-import { believableRows } from "./believable-rows.ts";
+import { adoptionPreview } from "./adoption-preview.ts";
 import { schemaOf } from "./migrate.ts";
 import { compareRows } from "./row-comparison.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
@@ -56,7 +56,7 @@ export function snapshotQuestions(db: Database) {
 				...references.slice(0, MAX_PROBLEMS).map(({ table }) => `a row of ${table} refers to nothing`),
 			];
 		},
-		believable: () => believableRows(db),
+		adoptionPreview: () => adoptionPreview(db),
 		compare: (keys: RowKey[]) => compareRows(db, keys),
 		checkIntegrity: (keys: RowKey[]): IntegrityReport =>
 			checkIntegrity(db, createRowMacs(keys, system.randomBytes), ["access", "content"]),

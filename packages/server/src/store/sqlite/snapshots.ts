@@ -14,7 +14,7 @@ export function openSnapshot(file: string): Snapshot {
 		checkQuickly: worker.question("snapshots", "checkQuickly"),
 		inspect: worker.question("snapshots", "inspect"),
 		keys: worker.question("snapshots", "keys"),
-		believable: worker.question("snapshots", "believable"),
+		adoptionPreview: worker.question("snapshots", "adoptionPreview"),
 		compare: worker.question("snapshots", "compare"),
 		checkIntegrity: worker.question("snapshots", "checkIntegrity"),
 		samples: worker.question("snapshots", "samples"),

@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { Believable } from "../../backups/model.ts";
+import type { AdoptionPreview } from "../../backups/model.ts";
 
 /** Characters of a text that are read: another program may have written any number. */
 const MOST = 200;
@@ -19,10 +19,10 @@ const machine = (id: string) =>
 
 type Ask = <Row>(columns: string, from: string) => Row[];
 
-/** Reads the rows that grant something, as an adoption would believe them, with the names by which people know them. */
-export function believableRows(db: Database): Believable {
+/** Reads the rows that grant something, as an adoption would trust them, with the names by which people know them. */
+export function adoptionPreview(db: Database): AdoptionPreview {
 	const all: Ask = (columns, from) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as never[];
-	const [accounts] = all<Believable["accounts"]>("count(*) AS total, count(disabled_at) AS disabled", "account");
+	const [accounts] = all<AdoptionPreview["accounts"]>("count(*) AS total, count(disabled_at) AS disabled", "account");
 	return {
 		accounts: accounts ?? { total: 0, disabled: 0 },
 		admins: all(
@@ -48,12 +48,12 @@ export function believableRows(db: Database): Believable {
 			`${text("provider")} AS provider, ${text("subject")} AS subject, ${email("user_id")} AS email`,
 			"sso_identity ORDER BY 3, 1, 2",
 		),
-		...believableMachines(all),
+		...previewMachines(all),
 	};
 }
 
 /** Reads the rows that let machines in, and people who have no account yet. */
-function believableMachines(all: Ask): Pick<Believable, "machines" | "machine_tokens" | "trusts" | "invitations"> {
+function previewMachines(all: Ask): Pick<AdoptionPreview, "machines" | "machine_tokens" | "trusts" | "invitations"> {
 	const maker = `${email("created_by")} AS created_by`;
 	return {
 		machines: all(
