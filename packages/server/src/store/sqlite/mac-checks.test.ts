@@ -24,16 +24,16 @@ const [BEFORE, LATER] = ["2029-12-31", "2031"];
 /** Statements that were run. */
 const ran: string[] = [];
 /** Rows whose MACs were compared: each takes 10 to 20 µs. */
-let judged = 0;
+let checked = 0;
 
 const db = new Database(join(await makeFolder({ after }), "svc.db"), { verbose: (sql) => ran.push(String(sql)) });
 after(() => void db.close());
 migrate(db, "");
-const judge = () => {
-	judged++;
+const check = () => {
+	checked++;
 	return null;
 };
-guardReads(db, { fits: () => true, usual: judge, names: "" });
+guardReads(db, { fits: () => true, usual: check, names: "" });
 db.pragma("foreign_keys = OFF");
 
 /** Fills a table with rows, each column by an expression over their number `i`. */
@@ -77,7 +77,7 @@ const tokens = tokenReads(reader);
 const revocations = madeByUser(db);
 const deleted = { user_id: undefined, since: "" };
 
-/** Lists, each with the rows that its page of 10 may judge. */
+/** Lists, each with the rows that its page of 10 may check. */
 const PAGES: Record<string, [ask: () => unknown[], most: number]> = {
 	"tokens.list": [() => tokens.list("u", "0500", 10), 10],
 	"policy.list": [() => policy.list("r", "m5", 10), 10],
@@ -95,9 +95,9 @@ const PAGES: Record<string, [ask: () => unknown[], most: number]> = {
 
 for (const [name, [ask, most]] of Object.entries(PAGES)) {
 	test(`${name} judges the rows of its page alone`, () => {
-		judged = 0;
+		checked = 0;
 		assert.equal(ask().length, 10);
-		assert.ok(judged <= most, `${judged} rows`);
+		assert.ok(checked <= most, `${checked} rows`);
 	});
 }
 
@@ -119,9 +119,9 @@ const COUNTS: Record<string, [ask: () => unknown, count: number]> = {
 
 for (const [name, [ask, count]] of Object.entries(COUNTS)) {
 	test(`${name} judges no row`, () => {
-		judged = 0;
+		checked = 0;
 		assert.equal(ask(), count);
-		assert.equal(judged, 0);
+		assert.equal(checked, 0);
 	});
 }
 
