@@ -109,8 +109,8 @@ export const tokenOperations = {
 	list: read<(user_id: string, after: string, limit: number) => ApiToken[]>(),
 	count: read<(user_id: string) => number>(),
 	/** Lists the token and those that it made, directly or indirectly. */
-	listLine: scan<(id: string, after: string, limit: number) => ApiToken[]>(),
-	countLine: scan<(id: string) => number>(),
+	listLineage: scan<(id: string, after: string, limit: number) => ApiToken[]>(),
+	countLineage: scan<(id: string) => number>(),
 	/** Removes a token of that user and those that it made, directly or indirectly; `none` and `outside` mean that nothing changed. */
 	revoke: write<(input: TokenEnd, event: AuditEvent) => "done" | "none" | "outside">(),
 	/** Forgets tokens that expired before the instant; readers of a cached one check its end. @returns how many */

@@ -171,14 +171,14 @@ export async function listTokens(
 ): Promise<{ rows: ApiToken[]; pagination: Pagination }> {
 	await requireScopeOfAny(needs, actor, "read");
 	const { tokens } = needs.store;
-	const line = limitedToken(actor);
+	const ancestor = limitedToken(actor);
 	const inTurn = <T>(ask: () => Promise<T>) => needs.long_questions.run(ask, actor);
 	return readPage(needs.keyring.cursorKey(), page, {
-		list: `tokens ${line ?? actor.user_id}`,
+		list: `tokens ${ancestor ?? actor.user_id}`,
 		read: (after = "", limit) =>
-			line === undefined ? tokens.list(actor.user_id, after, limit) : inTurn(() => tokens.listLine(line, after, limit)),
+			ancestor === undefined ? tokens.list(actor.user_id, after, limit) : inTurn(() => tokens.listLineage(ancestor, after, limit)),
 		position: (token) => token.id,
-		count: () => (line === undefined ? tokens.count(actor.user_id) : inTurn(() => tokens.countLine(line))),
+		count: () => (ancestor === undefined ? tokens.count(actor.user_id) : inTurn(() => tokens.countLineage(ancestor))),
 	});
 }
 

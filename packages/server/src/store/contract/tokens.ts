@@ -102,11 +102,11 @@ export async function tokenContract(openStore: OpenStore): Promise<void> {
 		const [first = "", second = "", third = ""] = ids;
 		const { id: sibling } = await add(bob.id, { maker_id: first });
 		const line = async (id: string, after: string, limit: number) =>
-			(await tokens.listLine(id, after, limit)).map((token) => token.id);
-		assert.equal(await tokens.countLine(second), 299);
+			(await tokens.listLineage(id, after, limit)).map((token) => token.id);
+		assert.equal(await tokens.countLineage(second), 299);
 		assert.deepEqual(await line(second, "", 1000), ids.slice(1));
 		assert.deepEqual(await line(second, third, 2), ids.slice(3, 5));
-		assert.deepEqual([await line(newId(), "", 10), await tokens.countLine(newId())], [[], 0]);
+		assert.deepEqual([await line(newId(), "", 10), await tokens.countLineage(newId())], [[], 0]);
 		const start = await countEvents(store);
 		const revoke = (id: string, within?: string) => tokens.revoke({ id, user_id: bob.id, within }, anEvent());
 		assert.deepEqual([await revoke(first, second), await revoke(sibling, second)], ["outside", "outside"]);

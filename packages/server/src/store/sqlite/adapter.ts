@@ -50,7 +50,7 @@ const READ_ALL: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"])
 const READ_PART: ReadonlySet<string> = new Set([
 	...["secrets.currentVersions", "secrets.pairs", "secrets.keySet", "secrets.count"],
 	...["secrets.deleted", "secrets.countDeleted"],
-	...["tokens.listLine", "tokens.countLine", "audit.keys", "audit.latest"],
+	...["tokens.listLineage", "tokens.countLineage", "audit.keys", "audit.latest"],
 ]);
 
 type Run = (...args: never[]) => unknown;

@@ -54,10 +54,10 @@ test("an altered token, session, account or link is in no list, and what another
 	const made = aToken(ada.id, { maker_id: parent.id });
 	const others = aToken(ada.id);
 	for (const token of [parent, made, others]) await store.tokens.create(token, anEvent());
-	const line = async () => idsOf(await store.tokens.listLine(parent.id, "", 100));
+	const line = async () => idsOf(await store.tokens.listLineage(parent.id, "", 100));
 	assert.deepEqual(await line(), [parent.id, made.id]);
 	await alter(`UPDATE api_token SET maker_id = '${parent.id}' WHERE id = '${others.id}'`);
-	assert.deepEqual([await line(), await store.tokens.countLine(parent.id)], [[parent.id, made.id], 2]);
+	assert.deepEqual([await line(), await store.tokens.countLineage(parent.id)], [[parent.id, made.id], 2]);
 	assert.deepEqual(idsOf(await store.tokens.list(ada.id, "", 100)), [parent.id, made.id]);
 	await alter(`UPDATE api_token SET scopes = 'read,write,delete' WHERE id = '${made.id}'`);
 	assert.deepEqual(await line(), [parent.id]);

@@ -35,7 +35,7 @@ import { trustReads } from "./reads/trusts.ts";
 import { realmLists } from "./realm-lists.ts";
 import { secretCounts } from "./secret-counts.ts";
 import { limitTime } from "./time-limit.ts";
-import { tokenLines } from "./token-lines.ts";
+import { tokenLineage } from "./token-lineage.ts";
 
 const ran: string[] = [];
 const db = new Database(join(await makeFolder({ after }), "svc.db"), { verbose: (sql) => ran.push(String(sql)) });
@@ -65,7 +65,7 @@ const QUESTIONS: Record<string, object> = {
 		...{ keySet: keySetOfSecrets(db), count: secretCounts(db).count },
 	},
 	sso: ssoReads(reader),
-	tokens: { ...tokenReads(reader), ...tokenLines(db) },
+	tokens: { ...tokenReads(reader), ...tokenLineage(db) },
 	trusts: trustReads(reader),
 };
 const ASK_NO_TABLE = ["audit.head", "health.alterations"];
@@ -119,7 +119,7 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"secrets.versionsAt": [[{ secret_id: 1, version: 1, bytes: 1 }]],
 	"sso.owner": [{ provider: "p", issuer: "i", subject: "s" }],
 	"tokens.list": ["a", "", 1],
-	"tokens.listLine": ["t", "", 1],
+	"tokens.listLineage": ["t", "", 1],
 	"tokens.owner": [Buffer.alloc(32)],
 	"trusts.list": ["m", "", 1],
 };

@@ -26,7 +26,7 @@ import { secretCounts } from "./secret-counts.ts";
 import { secretPages } from "./secret-pages.ts";
 import { limitTime } from "./time-limit.ts";
 import { openChain } from "./tip.ts";
-import { tokenLines } from "./token-lines.ts";
+import { tokenLineage } from "./token-lineage.ts";
 import { allWrites } from "./writes/all.ts";
 
 /** Statements that were run. */
@@ -54,7 +54,7 @@ function statementsOf(ask: () => unknown = () => undefined): string[] {
 
 /** Tells whether a step reads a table from end to end. A parameter's list, the targets of leases and their sums, and what a step before it found do not count. */
 function isScan(step: string): boolean {
-	return /^SCAN (?!(CONSTANT|ending|open|json_each|lease_count|line|makers|mine|near)\b)/.test(step);
+	return /^SCAN (?!(CONSTANT|ending|open|json_each|lease_count|lineage|makers|mine|near)\b)/.test(step);
 }
 const accounts = accountReads(reader, db);
 const engines = engineReads(reader);
@@ -208,9 +208,9 @@ for (const [what, [filter, way]] of Object.entries(LISTS)) {
 
 test("what a token made is found by an index", () => {
 	ran.length = 0;
-	const lines = tokenLines(db);
-	lines.listLine("t", "", 25);
-	lines.countLine("t");
+	const lineage = tokenLineage(db);
+	lineage.listLineage("t", "", 25);
+	lineage.countLineage("t");
 	for (const sql of [...ran]) {
 		const plan = planOf(sql);
 		assert.match(plan.join("; "), /SEARCH main.api_token USING .*api_token_by_maker \(maker_id=\?\)/);

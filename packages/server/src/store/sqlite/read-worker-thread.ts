@@ -21,7 +21,7 @@ import { secretCounts } from "./secret-counts.ts";
 import { secretPages } from "./secret-pages.ts";
 import { snapshotQuestions } from "./snapshot-questions.ts";
 import { limitTime, TookTooLong } from "./time-limit.ts";
-import { tokenLines } from "./token-lines.ts";
+import { tokenLineage } from "./token-lineage.ts";
 import { withBuffers } from "./transfer.ts";
 
 /** A question to the thread: noun and verb, the arguments. */
@@ -65,7 +65,7 @@ const questions = {
 		keySet: keySetOfSecrets(db),
 		list: secretPages(db).list,
 	},
-	tokens: tokenLines(db),
+	tokens: tokenLineage(db),
 	row_keys: {
 		use(keys: RowKey[]): void {
 			row_keys = keys;

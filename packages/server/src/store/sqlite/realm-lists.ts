@@ -3,7 +3,7 @@ import type { Filled, RowLimit } from "../../limits.ts";
 import type { DeletedRealm, Fullest, RealmStore, Restorable } from "../../realms/model.ts";
 import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
-import { notExpiredAt } from "./token-lines.ts";
+import { notExpiredAt } from "./token-lineage.ts";
 
 /** Maximum number of realms, accounts or machines that are named. */
 const MOST = 20;

@@ -7,10 +7,10 @@ import { machineById } from "./machines.ts";
 type TokenReads = Late<Implementations<"read">["tokens"] & Implementations<"scan">["tokens"]>;
 
 /** Selects the token $1 and all tokens made by it, directly or through others, altered rows included. */
-export const LINE = `WITH RECURSIVE line (id) AS (
+export const LINEAGE = `WITH RECURSIVE lineage (id) AS (
 	SELECT id FROM api_token WHERE id = $1
-	UNION SELECT made.id FROM line JOIN api_token AS made ON made.maker_id = line.id
-) SELECT id FROM line`;
+	UNION SELECT made.id FROM lineage JOIN api_token AS made ON made.maker_id = lineage.id
+) SELECT id FROM lineage`;
 
 /** Answers questions about API tokens. */
 export function tokenReads(db: Snapshot): TokenReads {
@@ -27,24 +27,24 @@ export function tokenReads(db: Snapshot): TokenReads {
 		list: (user_id, after, limit) =>
 			db.believed("api_token", "user_id = $1 AND id > $2 ORDER BY id LIMIT $3", [user_id, after, limit]),
 		count: (user_id) => db.count("api_token", "user_id = $1", [user_id]),
-		async listLine(id, after, limit) {
-			const line = (await believedLine(db, id)).filter((one) => one > after).toSorted(byText);
-			return db.believed("api_token", "id = ANY($1::text[]) ORDER BY id", [line.slice(0, limit)]);
+		async listLineage(id, after, limit) {
+			const lineage = (await believedLineage(db, id)).filter((one) => one > after).toSorted(byText);
+			return db.believed("api_token", "id = ANY($1::text[]) ORDER BY id", [lineage.slice(0, limit)]);
 		},
-		countLine: async (id) => (await believedLine(db, id)).length,
+		countLineage: async (id) => (await believedLineage(db, id)).length,
 	};
 }
 
 const byText = (one: string, other: string) => (one < other ? -1 : 1);
 
-/** Names the tokens of a line; an altered row cuts it off. */
-async function believedLine(db: Snapshot, id: string): Promise<string[]> {
-	const tokens = await db.believed("api_token", `id IN (${LINE})`, [id]);
+/** Lists the ids of the tokens of a lineage, up to altered rows. */
+async function believedLineage(db: Snapshot, id: string): Promise<string[]> {
+	const tokens = await db.believed("api_token", `id IN (${LINEAGE})`, [id]);
 	const made = Map.groupBy(tokens, ({ maker_id }) => maker_id);
-	const line = tokens.some((token) => token.id === id) ? [id] : [];
+	const lineage = tokens.some((token) => token.id === id) ? [id] : [];
 	// The list grows while it is walked through.
-	for (const maker of line) line.push(...(made.get(maker) ?? []).map((token) => token.id));
-	return line;
+	for (const maker of lineage) lineage.push(...(made.get(maker) ?? []).map((token) => token.id));
+	return lineage;
 }
 
 /** Finds a machine by its token: it may do what its machine may now, in its realm. */

@@ -1,7 +1,7 @@
 import { decideToken } from "../../../tokens/decide.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
-import { LINE } from "../reads/tokens.ts";
+import { LINEAGE } from "../reads/tokens.ts";
 
 /** Maximum number of tokens forgotten in one transaction. */
 const AT_ONCE = 1000;
@@ -31,7 +31,7 @@ export function tokenWrites(db: Change): Late<Implementations<"write">["tokens"]
 		async revoke({ id, user_id, within }, event) {
 			if (!(await db.has("api_token", "id = $1 AND user_id = $2", [id, user_id]))) return "none";
 			if (within !== undefined && !(await isUnderneath(db, id, within))) return "outside";
-			const also_ended = (await db.remove("api_token", `id IN (${LINE})`, [id])) - 1;
+			const also_ended = (await db.remove("api_token", `id IN (${LINEAGE})`, [id])) - 1;
 			db.append(event, also_ended === 0 ? {} : { also_ended });
 			return "done";
 		},

@@ -5,7 +5,7 @@ import type { Machine, MachineToken } from "../../../machines/model.ts";
 import { rowAltered } from "../../answers.ts";
 import type { Implementations } from "../../store.ts";
 import { fits } from "../row-guard.ts";
-import { notExpiredAt } from "../token-lines.ts";
+import { notExpiredAt } from "../token-lineage.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 const COLUMNS: readonly (keyof Machine)[] = [

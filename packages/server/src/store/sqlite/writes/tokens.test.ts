@@ -28,9 +28,9 @@ function addChain(length: number, maker: string | null = null): string[] {
 test("revoking a token ends what it made, deeper than SQLite would delete by itself, in one event that says how many", async () => {
 	const ids = addChain(5000);
 	const [first = "", second = "", third = ""] = ids;
-	assert.equal(await tokens.countLine(second), 4999);
+	assert.equal(await tokens.countLineage(second), 4999);
 	assert.deepEqual(
-		(await tokens.listLine(second, second, 2)).map(({ id }) => id),
+		(await tokens.listLineage(second, second, 2)).map(({ id }) => id),
 		ids.slice(2, 4),
 	);
 	const [other = ""] = addChain(1, first);
@@ -42,10 +42,10 @@ test("revoking a token ends what it made, deeper than SQLite would delete by its
 	const [event] = await eventsAfter(store, start);
 	assert.equal(event?.[1].also_ended, 4997);
 	assert.deepEqual(
-		(await tokens.listLine(first, "", 10)).map(({ id }) => id),
+		(await tokens.listLineage(first, "", 10)).map(({ id }) => id),
 		[first, second, other],
 	);
 	assert.equal(await revoke(first, first), "done");
 	assert.equal(await tokens.byId(other), undefined);
-	assert.equal(await tokens.countLine(first), 0);
+	assert.equal(await tokens.countLineage(first), 0);
 });

@@ -3,7 +3,7 @@ import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideToken, type HeldTokens } from "../../../tokens/decide.ts";
 import type { ApiToken, TokenEnd } from "../../../tokens/model.ts";
-import { LINE, notExpiredAt } from "../token-lines.ts";
+import { LINEAGE, notExpiredAt } from "../token-lineage.ts";
 
 /** Maximum number of tokens forgotten in one transaction. */
 const AT_ONCE = 1000;
@@ -30,7 +30,7 @@ export function tokenWrites(db: Database, append: Append) {
 		"WITH RECURSIVE makers (id) AS (SELECT @id UNION SELECT maker_id FROM makers JOIN api_token USING (id)) " +
 			"SELECT 1 FROM makers WHERE id = @within",
 	);
-	const remove = db.prepare(`${LINE} DELETE FROM api_token WHERE id IN (SELECT id FROM line)`);
+	const remove = db.prepare(`${LINEAGE} DELETE FROM api_token WHERE id IN (SELECT id FROM lineage)`);
 	const [used, usedByMachine] = ["api_token", "machine_token"].map((table) =>
 		db.prepare(`UPDATE ${table} SET last_used_at = @at WHERE id = @id`),
 	);
