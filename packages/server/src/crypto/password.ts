@@ -5,7 +5,7 @@ import { computeArgon2 } from "./argon2.ts";
  * A hash of the same cost that no known password matches: its salt and tag are random.
  * Logins without an account are checked against it, so that the time of an answer does not tell which e-mails have one.
  */
-export const NOBODYS_HASH =
+export const DUMMY_HASH =
 	"$argon2id$v=19$m=65536,t=3,p=1$imXguMoHmobb19CpX+JQtg$Ze11aEmHheb6skFfs3iAP2pHY1pOFIwiW7/+d2gzXA8";
 
 /**
@@ -24,7 +24,7 @@ export async function hashPassword(password: string): Promise<string> {
  * @throws AppError internal_error when the stored hash is malformed or of another cost
  */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
-	const answer = await computeArgon2({ password, stored: stored ?? NOBODYS_HASH });
+	const answer = await computeArgon2({ password, stored: stored ?? DUMMY_HASH });
 	if ("matches" in answer) return answer.matches;
 	throw new AppError("internal_error", "a stored password hash is malformed");
 }
