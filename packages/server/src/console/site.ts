@@ -7,7 +7,7 @@ import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
 import { identifySession, lacksFactor } from "../policy/authenticate.ts";
 import type { Actor } from "../policy/model.ts";
 import { type Cookies, cookiesFor } from "./cookies.ts";
-import { checkForm, checkWay, FORM_TOKEN, formToken, isFromElsewhere } from "./door.ts";
+import { checkForm, checkOrigin, FORM_TOKEN, formToken, isCrossSite } from "./request-guard.ts";
 import { createDrafts } from "./drafts.ts";
 import { endpointsOf, type SiteNeeds } from "./endpoints.ts";
 import { address, html, targetOf } from "./html.ts";
@@ -73,7 +73,7 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	if (request.target === path && request.method === "GET") return scriptFile(bytes);
 	if (request.target === "/") return redirect("/console");
 	if (request.headers.host !== new URL(site.origin).host) return show(site, NOBODY, elsewhere(site));
-	checkWay(request, site.origin);
+	checkOrigin(request, site.origin);
 	const isPost = request.method === "POST";
 	if (!isPost && request.method !== "GET") throw notAllowed();
 	const token = site.cookies.read(request.headers.cookie);
@@ -86,7 +86,7 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	if (registering !== undefined) return entered(site, registering);
 	const entering = await answerSignIn(signInNeeds(site), request, pathname, form);
 	if (entering !== undefined) return entered(site, entering);
-	if (token === undefined && isFromElsewhere(request)) return show(site, NOBODY, bounce(request.target));
+	if (token === undefined && isCrossSite(request)) return show(site, NOBODY, bounce(request.target));
 	if (!actor && !(await site.needs.store.accounts.hadAny()))
 		return show(site, NOBODY, await registerPage(registerNeeds(site), {}));
 	if (!actor) {

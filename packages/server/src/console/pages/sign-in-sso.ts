@@ -6,7 +6,7 @@ import { check, parseQuery } from "../../http/input.ts";
 import type { PageRequest } from "../../http/pages.ts";
 import { beginLogin, isUninvited, redeemCode } from "../../sso/login.ts";
 import { command } from "../command.ts";
-import { isFromElsewhere } from "../door.ts";
+import { isCrossSite } from "../request-guard.ts";
 import { address, addressOf, html, targetOf } from "../html.ts";
 import type { Fields, Moved, Page } from "../page.ts";
 import { bounce } from "./bounce.ts";
@@ -40,7 +40,7 @@ export async function answerSignIn(
 	}
 	const query: Fields = parseQuery(target);
 	if (pathname === "/console/sign-in") return signInPage(needs, query.target);
-	if (pathname === RETURN) return isFromElsewhere(request) ? bounce(target) : end(needs, visitor, request, query);
+	if (pathname === RETURN) return isCrossSite(request) ? bounce(target) : end(needs, visitor, request, query);
 	const [, type, name] = BEGIN.exec(pathname) ?? [];
 	if (type === undefined || name === undefined) return undefined;
 	// A link of another site would sign in whom the provider takes the browser for, perhaps its maker.

@@ -8,7 +8,7 @@ import type { Fields } from "./page.ts";
  * @throws AppError forbidden
  * Design: §16
  */
-export function checkWay({ headers, method }: PageRequest, origin: string): void {
+export function checkOrigin({ headers, method }: PageRequest, origin: string): void {
 	const destination = headers["sec-fetch-dest"];
 	if (destination !== undefined && destination !== "document")
 		throw new AppError("forbidden", "the console answers neither frames nor scripts: open it in a window of its own");
@@ -29,7 +29,7 @@ function checkPost(headers: PageRequest["headers"], origin: string): void {
 }
 
 /** Tells whether a link on another site led here: the browser then withholds the cookie. */
-export function isFromElsewhere({ method, headers }: PageRequest): boolean {
+export function isCrossSite({ method, headers }: PageRequest): boolean {
 	return method === "GET" && headers["sec-fetch-site"] === "cross-site";
 }
 
