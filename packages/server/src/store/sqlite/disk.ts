@@ -79,15 +79,15 @@ const SECOND_MS = 1000;
 const MAX_COUNTED = 10_000;
 
 /** Slows down accounts and sources that fill a low disk. */
-export interface Thrift {
+export interface LowDiskThrottle {
 	/** Counts events that are about to be written; returns the refusal if there are too many. */
 	refuse(event: AuditEvent | undefined, count?: number): AppError | undefined;
 	/** Highest number of events of one account or source in the last second while the disk was low, scaled where a machine is nearer to its part, and the number of refusals since the start. */
 	seen(): { most: number; refused: number };
 }
 
-/** Makes the counter. It counts nothing while the disk is not low. */
-export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = () => performance.now()): Thrift {
+/** Creates the throttle. It counts nothing while the disk is not low. */
+export function createLowDiskThrottle(disk: Pick<Disk, "isLow">, clock: () => number = () => performance.now()): LowDiskThrottle {
 	/** When each account, source, machine, or realm with machines caused events, and how many events of an account one of them counts for. */
 	const caused = createCache<string, { times: number[]; scale: number }>(MAX_COUNTED);
 	let refused = 0;
@@ -125,10 +125,10 @@ export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = ()
 }
 
 /** Makes the writer refuse callers that fill a low disk. A change that counts no events, such as one that ends a credential, is never refused. */
-export function thrifty(writer: WriteQueue, thrift: Pick<Thrift, "refuse">): WriteQueue {
+export function throttleWrites(writer: WriteQueue, throttle: Pick<LowDiskThrottle, "refuse">): WriteQueue {
 	return {
 		append(event) {
-			const refusal = thrift.refuse(event);
+			const refusal = throttle.refuse(event);
 			return refusal === undefined ? writer.append(event) : Promise.reject(refusal);
 		},
 		operation(noun, verb) {
@@ -138,7 +138,7 @@ export function thrifty(writer: WriteQueue, thrift: Pick<Thrift, "refuse">): Wri
 			if (events === 0) return run;
 			return (...args) => {
 				const count = Array.isArray(args[0]) ? args[0].length : events;
-				const refusal = thrift.refuse(args.find(isEvent), count);
+				const refusal = throttle.refuse(args.find(isEvent), count);
 				return refusal === undefined ? run(...args) : Promise.reject(refusal);
 			};
 		},

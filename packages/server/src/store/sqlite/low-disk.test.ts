@@ -5,7 +5,7 @@ import { passTime } from "../../testing/monotonic.ts";
 import { anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { makeFolder, ROW_KEY } from "../../testing/store.ts";
-import { createThrift, type FileSystem, thrifty } from "./disk.ts";
+import { createLowDiskThrottle, type FileSystem, throttleWrites } from "./disk.ts";
 import { openSqliteStore } from "./store.ts";
 
 const low = { isLow: () => true };
@@ -16,9 +16,9 @@ const disk = (mib: number): FileSystem => ({ bsize: 4096, blocks: GIB, bfree: mi
 
 test("while the disk is low an account causes twenty events in any second, and so does an address", () => {
 	let now = 0;
-	const thrift = createThrift(low, () => now);
+	const throttle = createLowDiskThrottle(low, () => now);
 	const ask = (cause: string, times: number) =>
-		Array.from({ length: times }, () => thrift.refuse(anEvent({ cause: [cause] }))).filter(
+		Array.from({ length: times }, () => throttle.refuse(anEvent({ cause: [cause] }))).filter(
 			(refusal) => refusal === undefined,
 		).length;
 	assert.deepEqual([ask("ada", 10), ask("192.0.2.1", 30), ask("192.0.2.2", 1)], [10, 20, 1]);
@@ -30,22 +30,22 @@ test("while the disk is low an account causes twenty events in any second, and s
 	assert.equal(ask("ada", 30), 10);
 	now = 1600;
 	assert.deepEqual([ask("ada", 30), ask("192.0.2.1", 30)], [10, 20]);
-	assert.deepEqual(thrift.seen(), { most: 20, refused: 10 + 20 + 30 + 20 + 20 + 10 });
+	assert.deepEqual(throttle.seen(), { most: 20, refused: 10 + 20 + 30 + 20 + 20 + 10 });
 });
 
 test("addresses of one line are one source", () => {
-	const thrift = createThrift(low, () => 0);
+	const throttle = createLowDiskThrottle(low, () => 0);
 	for (let host = 1; host <= 20; host++)
-		assert.equal(thrift.refuse(anEvent({ cause: [`2001:db8:0:1::${host}`] })), undefined);
-	assert.ok(thrift.refuse(anEvent({ cause: ["2001:db8:0:1:ffff::1"] })));
-	assert.equal(thrift.refuse(anEvent({ cause: ["2001:db8:0:2::1"] })), undefined);
+		assert.equal(throttle.refuse(anEvent({ cause: [`2001:db8:0:1::${host}`] })), undefined);
+	assert.ok(throttle.refuse(anEvent({ cause: ["2001:db8:0:1:ffff::1"] })));
+	assert.equal(throttle.refuse(anEvent({ cause: ["2001:db8:0:2::1"] })), undefined);
 });
 
 test("what causes many events at once is done, and takes the seconds that follow", () => {
 	let now = 0;
-	const thrift = createThrift(low, () => now);
-	assert.equal(thrift.refuse(anEvent({ cause: ["ada"] }), 50), undefined);
-	const isRefused = () => thrift.refuse(anEvent({ cause: ["ada"] })) !== undefined;
+	const throttle = createLowDiskThrottle(low, () => now);
+	assert.equal(throttle.refuse(anEvent({ cause: ["ada"] }), 50), undefined);
+	const isRefused = () => throttle.refuse(anEvent({ cause: ["ada"] })) !== undefined;
 	assert.equal(isRefused(), true);
 	now = 1999;
 	assert.equal(isRefused(), true);
@@ -55,15 +55,15 @@ test("what causes many events at once is done, and takes the seconds that follow
 
 test("while the disk is low a machine causes half of its owner's events, one at a time or many at once", () => {
 	let now = 0;
-	const thrift = createThrift(low, () => now);
+	const throttle = createLowDiskThrottle(low, () => now);
 	const ask = (...cause: [string, ...string[]]) =>
-		Array.from({ length: 30 }, () => thrift.refuse(anEvent({ cause }))).filter((refusal) => refusal === undefined)
+		Array.from({ length: 30 }, () => throttle.refuse(anEvent({ cause }))).filter((refusal) => refusal === undefined)
 			.length;
 	assert.equal(ask("ada", "shop", "bot"), 10);
-	assert.equal(thrift.seen().most, 20, "the limit is shown as reached");
+	assert.equal(throttle.seen().most, 20, "the limit is shown as reached");
 	assert.deepEqual([ask("ada", "shop", "other"), ask("ada", "ada")], [5, 5]);
 	now = 1000;
-	assert.equal(thrift.refuse(anEvent({ cause: ["ada", "shop", "bot"] }), 50), undefined);
+	assert.equal(throttle.refuse(anEvent({ cause: ["ada", "shop", "bot"] }), 50), undefined);
 	for (; now < 6000; now += 1000) assert.deepEqual([ask("ada", "shop", "bot"), ask("ada", "ada")], [0, 10]);
 	assert.equal(ask("ada", "shop", "bot"), 10);
 });
@@ -71,9 +71,9 @@ test("while the disk is low a machine causes half of its owner's events, one at 
 test("a lease that begins counts with the event of its credential, and what confirms or ends one is never refused", async () => {
 	const done: string[] = [];
 	const operation = (_noun: string, verb: string) => async () => void done.push(verb);
-	const writer = thrifty(
+	const writer = throttleWrites(
 		{ append: async () => undefined, operation },
-		createThrift(low, () => 0),
+		createLowDiskThrottle(low, () => 0),
 	);
 	const run = (verb: string) => writer.operation("leases", verb)({}, anEvent({ cause: ["ada"] }));
 	for (let count = 0; count < 10; count++) await run("begin");

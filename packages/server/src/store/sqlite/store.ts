@@ -7,7 +7,7 @@ import { system } from "../../system.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
 import { isBeforeMacs, noteMacs, wasAdopted } from "./adopt.ts";
-import { createDisk, createThrift, type Disk, type FileSystem, thrifty } from "./disk.ts";
+import { createDisk, createLowDiskThrottle, type Disk, type FileSystem, throttleWrites } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
 import { pendingMigration } from "./migrate.ts";
 import { openReader } from "./open.ts";
@@ -67,9 +67,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		const transaction = createReadTransaction(connection, () => writer.commits, options.onFailure);
 		const { readers, keys, guard } = guardedReads(file, connection, writer);
 		const disk = createDisk(options.directory, options.statfs);
-		const thrift = createThrift(disk);
+		const throttle = createLowDiskThrottle(disk);
 		const adapter = createAdapter({
-			writer: thrifty(writer, thrift),
+			writer: throttleWrites(writer, throttle),
 			connection,
 			transaction,
 			...readers,
@@ -80,7 +80,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			...cache.over(adapter),
 			state: () => ({ type: "sqlite", status: "healthy" }),
 			isWritable: probe(writer, disk),
-			eventsOnLowDisk: thrift.seen,
+			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => readers.questions.times(),
 			copyTo: (to) => takeSnapshot(file, to),
 			async guard(row_keys) {
