@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { AppError } from "../errors.ts";
-import { type Asker, createPasswordQueue } from "./password-queue.ts";
+import { type Requester, createPasswordQueue } from "./password-queue.ts";
 
 /** A queue whose checks end when the test says so, in the order they began. */
 function setUp(all = 2, strangers = all) {
@@ -10,12 +10,12 @@ function setUp(all = 2, strangers = all) {
 	const began: string[] = [];
 	const ends: (() => void)[] = [];
 	const refused: Record<string, AppError> = {};
-	const ask = (name: string, asker: Asker) => {
+	const ask = (name: string, requester: Requester) => {
 		const check = () => {
 			began.push(name);
 			return new Promise<void>((resolve) => ends.push(resolve));
 		};
-		queue.run(asker, check).catch((error: AppError) => {
+		queue.run(requester, check).catch((error: AppError) => {
 			refused[name] = error;
 		});
 	};
@@ -33,8 +33,8 @@ function setUp(all = 2, strangers = all) {
 	return { queue, ask, next, began, refused, used };
 }
 
-const stranger = (source: string): Asker => ({ source });
-const owner = (known: string, source: string): Asker => ({ source, known, pair: `${known} ${source}` });
+const stranger = (source: string): Requester => ({ source });
+const owner = (known: string, source: string): Requester => ({ source, known, pair: `${known} ${source}` });
 
 /** Asserts a refusal with this status, which names the limit. */
 function isRefused(error: AppError | undefined, status: number, limit: RegExp): void {

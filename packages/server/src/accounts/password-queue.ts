@@ -19,7 +19,7 @@ const NAMES: Record<keyof typeof MOST, string> = {
 const KNOWN_IN_A_ROW = 3;
 
 /** A source that asks for a password to be hashed or compared. */
-export interface Asker {
+export interface Requester {
 	/** Source as `sourceGroup` names it. */
 	source: string;
 	/** The account whose password it is, if it is known to sign in from this source. */
@@ -31,7 +31,7 @@ export interface Asker {
 /** Runs checks of passwords when their turns come. */
 export interface PasswordQueue {
 	/** @throws AppError rate_limited or overloaded, with Retry-After, when too many wait already */
-	run<T>(asker: Asker, check: () => Promise<T>): Promise<T>;
+	run<T>(requester: Requester, check: () => Promise<T>): Promise<T>;
 	/** Its limits, for display. */
 	limits: readonly Limit[];
 }
@@ -72,8 +72,8 @@ export function createPasswordQueue(
 	const hasPlace = ({ account }: Pick<Waiting, "account">) =>
 		running < width && (account !== undefined || strangers < mostStrangers || queues.strangers.size <= MOST.source);
 
-	function wait(asker: Asker): Promise<void> | undefined {
-		const { source, pair, known: account } = asker;
+	function wait(requester: Requester): Promise<void> | undefined {
+		const { source, pair, known: account } = requester;
 		const keys = account === undefined ? ([siteOf(source) ?? source, source] as const) : ([source, account] as const);
 		const { promise, resolve } = Promise.withResolvers<void>();
 		const entry = { pair, account, keys, begin: resolve };
@@ -92,7 +92,7 @@ export function createPasswordQueue(
 		if (pair !== undefined) pairs.add(pair);
 	}
 
-	function end({ pair, known }: Asker): void {
+	function end({ pair, known }: Requester): void {
 		running--;
 		if (known === undefined) strangers--;
 		if (pair !== undefined) pairs.delete(pair);
@@ -112,10 +112,10 @@ export function createPasswordQueue(
 	}
 
 	return {
-		async run(asker, check) {
+		async run(requester, check) {
 			releaseSlot();
 			try {
-				await wait(asker);
+				await wait(requester);
 			} catch (refusal) {
 				await beforeRefusal();
 				throw refusal;
@@ -123,7 +123,7 @@ export function createPasswordQueue(
 			try {
 				return await check();
 			} finally {
-				end(asker);
+				end(requester);
 			}
 		},
 		limits: limitsOf(queues, refused),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
-import type { Asker } from "./password-queue.ts";
+import type { Requester } from "./password-queue.ts";
 import { createThrottle } from "./throttle.ts";
 
 const ADA = "ada@example.com";
@@ -14,10 +14,10 @@ const ELSEWHERE = "198.51.100.7";
 function setUp() {
 	const pairs = new Set<string>();
 	let now = 0;
-	const askers: Asker[] = [];
+	const requesters: Requester[] = [];
 	const queue = {
-		run: <T>(asker: Asker, check: () => Promise<T>) => {
-			askers.push(asker);
+		run: <T>(requester: Requester, check: () => Promise<T>) => {
+			requesters.push(requester);
 			return check();
 		},
 	};
@@ -53,18 +53,18 @@ function setUp() {
 		setImmediate(begun.resolve);
 		await Promise.all(guesses);
 	};
-	return { askers, know, pass, waitOf, fail };
+	return { requesters, know, pass, waitOf, fail };
 }
 
 const anAddress = (at: number) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`;
 const anAccount = (at: number) => `user-${at}`;
 
 test("a caller that must wait is refused before it can take another's place in the queue", async () => {
-	const { askers, waitOf, fail } = setUp();
+	const { requesters, waitOf, fail } = setUp();
 	await fail(5);
-	askers.length = 0;
+	requesters.length = 0;
 	assert.equal(await waitOf(), 1);
-	assert.deepEqual(askers, []);
+	assert.deepEqual(requesters, []);
 });
 
 test("what failed while an account was a stranger does not count where it is known from then on", async () => {
@@ -80,7 +80,7 @@ test("what failed while an account was a stranger does not count where it is kno
 });
 
 test("failures where an account is known count neither for others that are known there, nor where else it is known", async () => {
-	const { askers, know, waitOf, fail } = setUp();
+	const { requesters, know, waitOf, fail } = setUp();
 	for (const [account, source] of [
 		[ADA, HERE],
 		[BOB, HERE],
@@ -89,9 +89,9 @@ test("failures where an account is known count neither for others that are known
 		know(account, source);
 	await fail(300);
 	assert.equal(await waitOf(), 900);
-	askers.length = 0;
+	requesters.length = 0;
 	assert.deepEqual([await waitOf(BOB), await waitOf(ADA, ELSEWHERE)], [0, 0]);
-	assert.equal(new Set(askers.map(({ known }) => known)).size, 2, "in the queue they are two accounts");
+	assert.equal(new Set(requesters.map(({ known }) => known)).size, 2, "in the queue they are two accounts");
 });
 
 test("where an account is known its failures are forgotten a quarter of an hour after the first of them, too", async () => {
@@ -143,10 +143,10 @@ test("failures are remembered beside those of 20,000 strangers, and the oldest a
 });
 
 test("of a name that is as long as a request may be little is kept, and it is still another name than the next", async () => {
-	const { askers, waitOf } = setUp();
+	const { requesters, waitOf } = setUp();
 	const long = "a".repeat(100_000);
 	for (const name of [long, `${long}b`]) await waitOf(name);
-	const pairs = askers.map(({ pair = "" }) => pair);
+	const pairs = requesters.map(({ pair = "" }) => pair);
 	assert.equal(new Set(pairs).size, 2);
 	assert.ok(pairs.every((pair) => pair.length < 100));
 });

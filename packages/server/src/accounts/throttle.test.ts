@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
-import type { Asker } from "./password-queue.ts";
+import type { Requester } from "./password-queue.ts";
 import { createThrottle, type Throttle } from "./throttle.ts";
 
 const ADA = "ada@example.com";
@@ -221,10 +221,10 @@ test("an attempt that waited for its turn is refused when another has failed mea
 
 test("the queue learns whose turn it is, and whether the account is known there", async () => {
 	const { throttle } = setUp([[ADA, HERE]]);
-	const askers: Asker[] = [];
+	const requesters: Requester[] = [];
 	const asked = {
-		run: <T>(asker: Asker, check: () => Promise<T>) => {
-			askers.push(asker);
+		run: <T>(requester: Requester, check: () => Promise<T>) => {
+			requesters.push(requester);
 			return check();
 		},
 	};
@@ -235,14 +235,14 @@ test("the queue learns whose turn it is, and whether the account is known there"
 		["bob@example.com", HERE],
 	] as const)
 		await throttle.attempt(asked, email, ip, async () => undefined);
-	const [known, again, elsewhere, other] = askers;
+	const [known, again, elsewhere, other] = requesters;
 	assert.deepEqual(known, again);
 	assert.deepEqual(
-		askers.map(({ source }) => source),
+		requesters.map(({ source }) => source),
 		[HERE, HERE, ELSEWHERE, HERE],
 	);
 	assert.ok(known?.known !== undefined && elsewhere?.known === undefined && other?.known === undefined);
-	assert.equal(new Set(askers.map(({ pair }) => pair)).size, 3);
+	assert.equal(new Set(requesters.map(({ pair }) => pair)).size, 3);
 });
 
 test("three hundred registrations a minute are taken from a source, and the next minute as many", async () => {

@@ -4,7 +4,7 @@ import type { Limit } from "../limits.ts";
 import { delayRefusal } from "../request-slot.ts";
 import { sourceGroup } from "../source.ts";
 import type { KnownSources } from "./known-sources.ts";
-import type { Asker, PasswordQueue } from "./password-queue.ts";
+import type { Requester, PasswordQueue } from "./password-queue.ts";
 import { Tally } from "./tally.ts";
 
 /** Failed logins without a wait: of a pair of account and source, of a source, and of an account. Design: §6, §7.2. */
@@ -136,25 +136,25 @@ export function createThrottle(
 
 	return {
 		async attempt(queue, account, ip, attempt) {
-			const asker = await askerOf(known, account, ip);
-			const { refusalOf, fail } = asker.known === undefined ? strangers : owners;
-			const refusal = refusalOf(asker);
-			if (refusal !== undefined) return refuse(refusal, asker.source);
-			return queue.run(asker, () => {
-				const late = refusalOf(asker);
+			const requester = await requesterOf(known, account, ip);
+			const { refusalOf, fail } = requester.known === undefined ? strangers : owners;
+			const refusal = refusalOf(requester);
+			if (refusal !== undefined) return refuse(refusal, requester.source);
+			return queue.run(requester, () => {
+				const late = refusalOf(requester);
 				if (late !== undefined) throw late;
-				return attempt(() => fail(asker));
+				return attempt(() => fail(requester));
 			});
 		},
 		async checkCodes(account, ip) {
-			const asker = await askerOf(known, account, ip);
-			const wait_ms = codes.waitOf(codesOf(asker));
+			const requester = await requesterOf(known, account, ip);
+			const wait_ms = codes.waitOf(codesOf(requester));
 			if (wait_ms <= 0) return;
 			refusedCodes++;
 			throw tooMany("wrong codes", wait_ms, WRONG_CODES.name);
 		},
 		async wrongCode(account, ip) {
-			countWith(codes, codesOf(await askerOf(known, account, ip)), FREE_CODES, (excess) => 2 ** excess);
+			countWith(codes, codesOf(await requesterOf(known, account, ip)), FREE_CODES, (excess) => 2 ** excess);
 		},
 		checkRefusals: (ip) => minute.check("refused logins", ip),
 		refused: (ip) => minute.add("refused logins", ip),
@@ -201,7 +201,7 @@ function limitOf(limit: Pick<Limit, "name" | "max" | "hint">, tally: Tally, refu
 	return { ...limit, used: () => tally.fullest(), refused };
 }
 
-interface Guesser extends Asker {
+interface Guesser extends Requester {
 	pair: string;
 	account: string;
 }
@@ -220,11 +220,11 @@ function failureLimits(failures: readonly Failures[]): Limit[] {
 }
 
 /** Names the account by a digest, since callers choose its length. */
-async function askerOf(known: Pick<KnownSources, "knows">, account: string, ip: string): Promise<Guesser> {
+async function requesterOf(known: Pick<KnownSources, "knows">, account: string, ip: string): Promise<Guesser> {
 	const source = sourceGroup(ip);
 	const digest = hash("sha256", account, "base64url").slice(0, 22);
-	const asker = { source, account: digest, pair: `${source} ${digest}` };
-	return (await known.knows(account, source)) ? { ...asker, known: digest } : asker;
+	const requester = { source, account: digest, pair: `${source} ${digest}` };
+	return (await known.knows(account, source)) ? { ...requester, known: digest } : requester;
 }
 
 /** Returns the name under which wrong codes are counted: strangers to an account share one. */
