@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { latestProof, listEvents, verifyLog } from "./audit/audit.ts";
 import { eventsPerDay, readsPerDay } from "./audit/days.ts";
 import { exportEvents, findKeys } from "./audit/export.ts";
-import { createBackupTurns } from "./backups/backups.ts";
+import { createBackupSemaphore } from "./backups/backups.ts";
 import { createComparisons, createKeyLists } from "./console/large-pages.ts";
 import { createEngineCalls } from "./engines/engines.ts";
 import { AppError } from "./errors.ts";
@@ -99,11 +99,11 @@ function callerOf(name: string): Caller {
 }
 
 /** Long questions that end on command. */
-function bench(turns = createLongQuestions()) {
+function bench(semaphore = createLongQuestions()) {
 	const begun: string[] = [];
 	const ends: Record<string, () => void> = {};
 	const ask = (caller: string, name: string) =>
-		turns.run(() => {
+		semaphore.run(() => {
 			begun.push(name);
 			return new Promise<void>((resolve) => {
 				ends[name] = resolve;
@@ -113,7 +113,7 @@ function bench(turns = createLongQuestions()) {
 		ends[name]?.();
 		await nextTurn();
 	};
-	return { turns, begun, ask, end };
+	return { semaphore, begun, ask, end };
 }
 
 test("an account has one long question in work, all together have two, and accounts take turns", async () => {
@@ -130,7 +130,7 @@ test("an account has one long question in work, all together have two, and accou
 });
 
 test("beyond 64 waiting long questions an account is refused under the limit's name, and others are not", async () => {
-	const { turns, begun, ask, end } = bench();
+	const { semaphore, begun, ask, end } = bench();
 	const all = Array.from({ length: 65 }, (_, at) => ask("ada", `a${at}`));
 	await assert.rejects(ask("ada", "more"), (error) => {
 		assert.ok(error instanceof AppError);
@@ -138,7 +138,7 @@ test("beyond 64 waiting long questions an account is refused under the limit's n
 		assert.deepEqual([error.code, error.headers["retry-after"]], ["rate_limited", "1"]);
 		return true;
 	});
-	assert.deepEqual([turns.limit.used(), turns.limit.refused?.()], [64, 1]);
+	assert.deepEqual([semaphore.limit.used(), semaphore.limit.refused?.()], [64, 1]);
 	all.push(ask("bob", "b"));
 	await nextTurn();
 	assert.deepEqual(begun, ["a0", "b"]);
@@ -148,10 +148,10 @@ test("beyond 64 waiting long questions an account is refused under the limit's n
 });
 
 test("a machine's waiting questions leave room for its account, for other realms and for the realm's other machines", async () => {
-	const { turns, begun, ask, end } = bench();
+	const { semaphore, begun, ask, end } = bench();
 	const isRefused = (error: unknown) => error instanceof AppError && error.code === "rate_limited";
 	const flood = Array.from({ length: 33 }, (_, at) => ask("ada/shop/bot", `bot${at}`));
-	assert.equal(turns.limit.used(), 64, "the limit is shown as reached");
+	assert.equal(semaphore.limit.used(), 64, "the limit is shown as reached");
 	await assert.rejects(ask("ada/shop/bot", "more"), isRefused, "half of the 64 places");
 	const others = Array.from({ length: 16 }, (_, at) => ask("ada/shop/other", `other${at}`));
 	await assert.rejects(ask("ada/shop/other", "more"), isRefused, "half of what is left");
@@ -160,7 +160,7 @@ test("a machine's waiting questions leave room for its account, for other realms
 	for (const name of ["bot0", "bot1", "own", "blog"]) await end(name);
 	assert.deepEqual(begun, ["bot0", "bot1", "own", "blog", "other0"]);
 	rest.push(...Array.from({ length: 18 }, (_, at) => ask("ada", `own${at}`)));
-	assert.equal(turns.limit.used(), 64);
+	assert.equal(semaphore.limit.used(), 64);
 	await assert.rejects(ask("ada", "more"), isRefused);
 	for (let at = 0; at < begun.length; at++) await end(begun[at] ?? "");
 	await Promise.all([...flood, ...others, ...rest]);
@@ -208,7 +208,7 @@ test("one verification of the log is in work, accounts take turns, and beyond 16
 
 /** The semaphore that each limit on an account's waiting work is of. */
 const LIMITS: Record<string, () => AccountSemaphore> = {
-	backups_waiting_per_account: createBackupTurns,
+	backups_waiting_per_account: createBackupSemaphore,
 	comparisons_waiting_per_account: createComparisons,
 	engine_calls_waiting_per_account: createEngineCalls,
 	key_lists_waiting_per_account: createKeyLists,

@@ -235,7 +235,7 @@ export interface QuestionNeeds {
 	long_questions: Pick<AccountSemaphore, "run">;
 }
 
-/** Makes the turns of questions that may read many rows. One thread answers them, so two are begun: one in work, and the next. Design: §13 */
+/** Creates the semaphore of questions that may read many rows. One thread answers them, so two are begun: one in work, and the next. Design: §13 */
 export function createLongQuestions(): AccountSemaphore {
 	return createAccountSemaphore({
 		name: "long_questions_waiting_per_account",
@@ -248,7 +248,7 @@ export function createLongQuestions(): AccountSemaphore {
 }
 
 /**
- * Makes the turns of verifying the log, which may take minutes: in turns of their own, because nobody's questions should wait for that. Design: §13
+ * Creates the semaphore of verifications of the log, which may take minutes. It is one of its own, because no question should wait for them. Design: §13
  */
 export function createVerifications(): AccountSemaphore {
 	return createAccountSemaphore({

@@ -19,11 +19,11 @@ export interface BackupNeeds extends MakeNeeds {
 	system: System;
 	log: Log;
 	/** Lets one backup be made at a time: two would only hinder each other. */
-	backup_turns: Pick<AccountSemaphore, "run">;
+	backup_semaphore: Pick<AccountSemaphore, "run">;
 }
 
-/** Makes the turns of backups. Each copies and checks the whole database. */
-export function createBackupTurns(): AccountSemaphore {
+/** Creates the semaphore of backups. Each copies and checks the whole database. */
+export function createBackupSemaphore(): AccountSemaphore {
 	return createAccountSemaphore({
 		name: "backups_waiting_per_account",
 		what: "backups",
@@ -40,7 +40,7 @@ export function createBackupTurns(): AccountSemaphore {
  */
 export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Backup> {
 	await requireBackups(needs, actor, "write");
-	return needs.backup_turns.run(async () => {
+	return needs.backup_semaphore.run(async () => {
 		const now = needs.system.now();
 		const name = backupName("svc", now);
 		await needs.store.audit.record(eventBy(actor, now, "backup.created", undefined, { name }));

@@ -19,7 +19,7 @@ export interface LargePageNeeds {
 /** Bounds of large pages of one sort: each holds its rows, and what it makes of them, until it is complete. */
 const BOUNDS = { each: 1, all: 4, waiting: 16, rests: true } as const;
 
-/** Makes the turns of comparisons of environments, each of which opens every value of both. Design: §13 */
+/** Creates the semaphore of comparisons of environments, each of which opens every value of both. Design: §13 */
 export function createComparisons(): AccountSemaphore {
 	return createAccountSemaphore({
 		...BOUNDS,
@@ -29,7 +29,7 @@ export function createComparisons(): AccountSemaphore {
 	});
 }
 
-/** Makes the turns of lists of keys, which wait for no comparison. Design: §13 */
+/** Creates the semaphore of lists of keys, which wait for no comparison. Design: §13 */
 export function createKeyLists(): AccountSemaphore {
 	return createAccountSemaphore({
 		...BOUNDS,

@@ -262,22 +262,22 @@ test("the answers to one account's machines are counted together", async (t) => 
 });
 
 test("work that waits for its account's turn is not begun once its client has gone", async (t) => {
-	const turns = createAccountSemaphore({ name: "questions", what: "questions", each: 1, waiting: 2, hint: "" });
+	const semaphore = createAccountSemaphore({ name: "questions", what: "questions", each: 1, waiting: 2, hint: "" });
 	const end = Promise.withResolvers<string>();
 	let begun = 0;
 	const work = () => {
 		begun++;
 		return end.promise;
 	};
-	const { ignore } = await serve(t, () => turns.run(work, anActor()));
+	const { ignore } = await serve(t, () => semaphore.run(work, anActor()));
 	ignore("192.0.2.1");
 	await until(() => begun === 1);
 	const waiting = ignore("192.0.2.1");
-	await until(() => turns.limit.used() === 1);
+	await until(() => semaphore.limit.used() === 1);
 	waiting.destroy();
-	await until(() => turns.limit.used() === 0);
+	await until(() => semaphore.limit.used() === 0);
 	end.resolve("done");
-	await turns.run(async () => "next", anActor());
+	await semaphore.run(async () => "next", anActor());
 	assert.equal(begun, 1);
 });
 

@@ -23,13 +23,13 @@ const currentVersions: typeof secrets.currentVersions = async (realm_id, ...more
 	return secrets.currentVersions(realm_id, ...more);
 };
 const store = { ...rules.store, secrets: { ...secrets, currentVersions } };
-const turns = createWholeReads();
+const semaphore = createWholeReads();
 let arrived = 0;
-const run: typeof turns.run = (task, caller) => {
+const run: typeof semaphore.run = (task, caller) => {
 	arrived++;
-	return turns.run(task, caller);
+	return semaphore.run(task, caller);
 };
-const whole_reads = { ...turns, run };
+const whole_reads = { ...semaphore, run };
 const needs = {
 	...{ ...rules, store, whole_reads, bulk_reads: createBulkReads(store.audit) },
 	...{ enforce_expiry: false, realm_bytes: 1024 ** 3 },

@@ -14,7 +14,7 @@ export interface RewriteNeeds extends SecretNeeds {
 	rewrites: Pick<AccountSemaphore, "run">;
 }
 
-/** Makes the turns of such changes: one may copy 5 MiB inside the writer, for a request of a hundred bytes, and everybody waits for it. Design: §13 */
+/** Creates the semaphore of such changes: one may copy 5 MiB inside the writer, for a request of a hundred bytes, and everybody waits for it. Design: §13 */
 export function createRewrites(): AccountSemaphore {
 	return createAccountSemaphore({
 		name: "rewrites_waiting_per_account",

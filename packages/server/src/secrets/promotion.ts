@@ -20,7 +20,7 @@ const MAX_PROMOTED_BYTES = 2 * 1024 * 1024;
 const REST_BYTES = 1024 * 1024;
 const REST_SECRETS = 50;
 
-/** Makes the turns of promotions: each may hold MAX_PROMOTED_BYTES several times over. Design: §13 */
+/** Creates the semaphore of promotions: each may hold MAX_PROMOTED_BYTES several times over. Design: §13 */
 export function createPromotions(): AccountSemaphore {
 	return createAccountSemaphore({
 		name: "promotions_waiting_per_account",

@@ -8,7 +8,7 @@ import type { BulkNeeds } from "./secrets.ts";
 const GROUP_ROWS = 200;
 const GROUP_BYTES = 256 * 1024;
 
-/** Makes the turns of questions about whole realms: one thread answers them all, so that an account may have one there. Design: §13 */
+/** Creates the semaphore of questions about whole realms: one thread answers them all, so that an account may have one there. Design: §13 */
 export function createWholeReads(): AccountSemaphore {
 	return createAccountSemaphore({
 		name: "whole_reads_waiting_per_account",

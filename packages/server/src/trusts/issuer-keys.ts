@@ -130,7 +130,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 function createAsking(needs: FetchNeeds, now: () => number) {
 	/** Of those that share a pause, the one that asked last. */
 	const askers = new FairCache<Remembered>(2 * MAX_ISSUERS);
-	const turns = createIssuerSemaphore();
+	const semaphore = createIssuerSemaphore();
 	const isRecent = ({ asking, asked_at }: Remembered) => asking !== undefined || now() - asked_at < PAUSE_MS;
 	const wasAsked = (entry: Remembered, pause: string) =>
 		[entry, askers.peek(pause)].some((one) => one !== undefined && isRecent(one));
@@ -166,7 +166,7 @@ function createAsking(needs: FetchNeeds, now: () => number) {
 			for (const { resolve } of entry.waiting.values()) resolve();
 			await entry.asking;
 		};
-		void turns
+		void semaphore
 			.run(work, { keys: [payer, place, realm_id], limit_ms: WAIT_MS })
 			.then(begun.resolve, begun.reject)
 			.finally(() => entry.waiting.delete(place));
@@ -196,7 +196,7 @@ function createAsking(needs: FetchNeeds, now: () => number) {
 		/** Notes that an issuer was asked for an entry's keys a moment ago. */
 		noteAsked: (entry: Remembered, source: Asked, keys_host: string) =>
 			askers.set(source.payer, pauseOf(source, keys_host), entry),
-		limit: limitOf(turns),
+		limit: limitOf(semaphore),
 	};
 }
 

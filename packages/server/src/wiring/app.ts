@@ -5,7 +5,7 @@ import type { SetupCode } from "../accounts/setup-code.ts";
 import { createThrottle } from "../accounts/throttle.ts";
 import { createBulkReads } from "../audit/bulk-reads.ts";
 import { auditRoutes } from "../audit/routes.ts";
-import { createBackupTurns } from "../backups/backups.ts";
+import { createBackupSemaphore } from "../backups/backups.ts";
 import { backupRoutes } from "../backups/routes.ts";
 import { createCache } from "../cache.ts";
 import type { Config } from "../config.ts";
@@ -109,14 +109,14 @@ export function wireApp(parts: AppParts) {
 	const identify = createIdentify({ ...signing, store, system, second_factor: config.second_factor, noted });
 	const issuer_keys = createIssuerKeys({ ...config.trusts, dns_lookups: createDnsLookups() });
 	const metrics = createMetrics({ ...parts, issuer_keys });
-	const turns = createWorkLimits(limits);
-	const { promotions, rewrites, whole_reads, long_questions, verifications, calls } = turns;
+	const semaphores = createWorkLimits(limits);
+	const { promotions, rewrites, whole_reads, long_questions, verifications, calls } = semaphores;
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
 	const ofParts = [lowDiskLimit(store), questionLimit(store), issuer_keys.limit, ...parts.engines.host.limits];
 	for (const limit of [...ofParts, ...ofRows, ...ofLeases]) limits.add(limit);
-	const [sso, server] = [createSso(parts), createServerNeeds(parts, { ...needs, backup_turns: turns.backup_turns })];
+	const [sso, server] = [createSso(parts), createServerNeeds(parts, { ...needs, backup_semaphore: semaphores.backup_semaphore })];
 	const secrets = {
 		...needs,
 		bulk_reads: createBulkReads(store.audit),
@@ -147,7 +147,7 @@ export function wireApp(parts: AppParts) {
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, ...turns, issuer_keys, server });
+	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, ...semaphores, issuer_keys, server });
 	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
 		...routes,
 		...docsRoutes(),
@@ -156,9 +156,9 @@ export function wireApp(parts: AppParts) {
 	return { app: app as never, newHeaders, admission };
 }
 
-/** Makes the turns that accounts take in costly work. */
+/** Creates the semaphores in which accounts take turns at costly work. */
 function createWorkLimits(limits: Pick<Limits, "add">) {
-	const turns = {
+	const semaphores = {
 		promotions: createPromotions(),
 		rewrites: createRewrites(),
 		whole_reads: createWholeReads(),
@@ -167,10 +167,10 @@ function createWorkLimits(limits: Pick<Limits, "add">) {
 		long_questions: createLongQuestions(),
 		verifications: createVerifications(),
 		calls: createEngineCalls(),
-		backup_turns: createBackupTurns(),
+		backup_semaphore: createBackupSemaphore(),
 	};
-	for (const { limit } of Object.values(turns)) limits.add(limit);
-	return turns;
+	for (const { limit } of Object.values(semaphores)) limits.add(limit);
+	return semaphores;
 }
 
 /** Makes what exchanges of JWTs share. */

@@ -27,7 +27,7 @@ export interface ReadPool {
  */
 export function createReadPool(links: readonly Link[], keepsSlot: boolean): ReadPool {
 	const free = [...links];
-	const turns = createSemaphore(links.length);
+	const permits = createSemaphore(links.length);
 	let isClosing = false;
 	/** Takes one that has a connection. */
 	const take = () => {
@@ -37,7 +37,7 @@ export function createReadPool(links: readonly Link[], keepsSlot: boolean): Read
 	return {
 		async ask(question) {
 			if (isClosing) throw closing();
-			const release = await turns.acquire({ keepsSlot });
+			const release = await permits.acquire({ keepsSlot });
 			const link = take();
 			try {
 				if (link === undefined) throw storeAway();
@@ -51,7 +51,7 @@ export function createReadPool(links: readonly Link[], keepsSlot: boolean): Read
 		},
 		async close() {
 			isClosing = true;
-			await Promise.all(links.map(() => turns.acquire()));
+			await Promise.all(links.map(() => permits.acquire()));
 		},
 	};
 }
