@@ -1,7 +1,7 @@
 import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
-import { storeAway, storeUnknown } from "../answers.ts";
+import { storeAway, storeUnknown } from "../errors.ts";
 import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sealTip } from "../row-ledger.ts";
 import { CommitUnknown, type Sql } from "./connection.ts";
 import type { Change } from "./database.ts";

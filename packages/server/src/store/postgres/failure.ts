@@ -1,5 +1,5 @@
 import { AppError } from "../../errors.ts";
-import { storeAway } from "../answers.ts";
+import { storeAway } from "../errors.ts";
 import { ConnectionLost } from "./connection.ts";
 
 /** Five letters and digits that PostgreSQL names an error by. */

@@ -1,5 +1,5 @@
 import { createSemaphore } from "../../semaphore.ts";
-import { closing, storeAway } from "../answers.ts";
+import { closing, storeAway } from "../errors.ts";
 import type { Session } from "./connection.ts";
 import { harmless } from "./failure.ts";
 import type { Link } from "./link.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RowMacs, type RowValue, rowTextOf } from "../../crypto/row-macs.ts";
-import { rowAltered } from "../answers.ts";
+import { rowAltered } from "../errors.ts";
 import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../row-kinds.ts";
 import type { RowLedger } from "../row-ledger.ts";
 import type { Sql } from "./connection.ts";

@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
 import { madeEventIn, refuseEvent } from "../../policy/decide.ts";
-import { closing, storeAway } from "../answers.ts";
+import { closing, storeAway } from "../errors.ts";
 import type { Changes } from "./changes.ts";
 import { harmless, isUnable } from "./failure.ts";
 import { currentAccess } from "./writes/current-access.ts";

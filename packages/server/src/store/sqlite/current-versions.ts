@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { rowAltered } from "../answers.ts";
+import { rowAltered } from "../errors.ts";
 import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 

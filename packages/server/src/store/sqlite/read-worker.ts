@@ -3,7 +3,7 @@ import type { RowKey } from "../../crypto/row-macs.ts";
 import { type AppError, Unfinished } from "../../errors.ts";
 import { MAX_QUESTION_S } from "../../limits.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
-import { closing, tookTooLong } from "../answers.ts";
+import { closing, tookTooLong } from "../errors.ts";
 import type { QuestionTimes } from "../store.ts";
 import { refusedAs } from "./failure.ts";
 import type { Questions, ReadAnswer, ReadInput, ReadRequest } from "./read-worker-thread.ts";

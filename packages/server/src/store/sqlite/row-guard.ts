@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { RowMacs, RowValue } from "../../crypto/row-macs.ts";
-import { rowAltered } from "../answers.ts";
+import { rowAltered } from "../errors.ts";
 import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
 import { createRowLedger, type KeySums, NO_SUMS, type OnChange, type RowLedger, type RowState } from "../row-ledger.ts";
 import { rowText } from "./row-text.ts";

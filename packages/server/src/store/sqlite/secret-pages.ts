@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { ListedVersion } from "../../secrets/model.ts";
-import { rowAltered } from "../answers.ts";
+import { rowAltered } from "../errors.ts";
 import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 

@@ -4,7 +4,7 @@ import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
-import { closing, storageUnavailable } from "../answers.ts";
+import { closing, storageUnavailable } from "../errors.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, diskFull, refusedAs, STORAGE_EXIT_CODE } from "./failure.ts";

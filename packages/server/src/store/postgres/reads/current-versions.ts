@@ -1,4 +1,4 @@
-import { rowAltered } from "../../answers.ts";
+import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
 import type { Late, Snapshot } from "../database.ts";
 import { type BriefVersion, briefVersions } from "./brief-versions.ts";

@@ -1,6 +1,6 @@
 import { keySetOf } from "../../../audit/key-parts.ts";
 import type { SecretVersion } from "../../../secrets/model.ts";
-import { rowAltered } from "../../answers.ts";
+import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
 import type { Late, Snapshot } from "../database.ts";
 import { briefVersions } from "./brief-versions.ts";

@@ -1,5 +1,5 @@
 import { type DeletedSecret, VERSION_BYTES } from "../../../secrets/model.ts";
-import { rowAltered } from "../../answers.ts";
+import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import type { StoredRows } from "../stored-rows.ts";

@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideMachine, decideMachineToken } from "../../../machines/decide.ts";
 import type { MachineToken } from "../../../machines/model.ts";
-import { rowAltered } from "../../answers.ts";
+import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";

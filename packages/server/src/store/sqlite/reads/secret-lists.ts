@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { RowValue } from "../../../crypto/row-macs.ts";
 import type { ListedVersion, SecretVersion } from "../../../secrets/model.ts";
-import { rowAltered } from "../../answers.ts";
+import { rowAltered } from "../../errors.ts";
 import { coveredColumns } from "../../row-kinds.ts";
 import type { Implementations } from "../../store.ts";
 import { believed, KEYS } from "../row-guard.ts";

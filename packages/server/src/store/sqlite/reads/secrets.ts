@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { rowAltered } from "../../answers.ts";
+import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
 import { and, count, desc, eq, isNull, lt, sql } from "../drizzle.ts";
 import { secret, secretVersion } from "../schema.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { type DeletedSecret, VERSION_BYTES } from "../../../secrets/model.ts";
-import { rowAltered } from "../../answers.ts";
+import { rowAltered } from "../../errors.ts";
 import { columnsOf } from "../../row-kinds.ts";
 import { believed } from "../row-guard.ts";
 

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import { decideMachine, decideMachineToken, type HeldMachineTokens } from "../../../machines/decide.ts";
 import type { Machine, MachineToken } from "../../../machines/model.ts";
-import { rowAltered } from "../../answers.ts";
+import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
 import { fits } from "../row-guard.ts";
 import { notExpiredAt } from "../token-lineage.ts";

@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
 import { MAX_QUESTION_S } from "../limits.ts";
 
-/** Answer when a row that the question needs was altered. */
+/** Creates the error for a row that the question needs and that was altered. */
 export function rowAltered(): AppError {
 	return new AppError(
 		"row_altered",
@@ -9,18 +9,18 @@ export function rowAltered(): AppError {
 	);
 }
 
-/** Answer to a question that took too long. */
+/** Creates the error for a question that took too long. */
 export function tookTooLong(): AppError {
 	const message = `the answer takes longer than ${MAX_QUESTION_S} s to find (question_seconds): ask for less, such as one realm or a shorter time`;
 	return new AppError("overloaded", message, { headers: { "retry-after": "30" } });
 }
 
-/** Answer while the server stops. */
+/** Creates the error for a question or change that comes while the server stops. */
 export function closing(): AppError {
 	return new AppError("unhealthy", "the server is stopping: nothing was changed; try again in a moment");
 }
 
-/** Answer once the storage failed. */
+/** Creates the error for everything after the storage failed. */
 export function storageUnavailable(): AppError {
 	return new AppError(
 		"unhealthy",
@@ -28,7 +28,7 @@ export function storageUnavailable(): AppError {
 	);
 }
 
-/** Answer while the database cannot be reached or written. */
+/** Creates the error for the time while the database cannot be reached or written. */
 export function storeAway(cause?: unknown): AppError {
 	return unavailable(
 		"the database cannot be reached or written now, nothing was changed: try again in a moment",
@@ -36,7 +36,7 @@ export function storeAway(cause?: unknown): AppError {
 	);
 }
 
-/** Answer when the connection was lost while a change was committed, and the database did not come back in time to tell. */
+/** Creates the error for a connection that was lost while a change was committed, and the database did not come back in time to tell. */
 export function storeUnknown(cause: unknown): AppError {
 	return unavailable("the connection to the database was lost: the change may or may not have been made", cause);
 }
