@@ -21,7 +21,7 @@ export function closing(): AppError {
 }
 
 /** Creates the error for everything after the storage failed. */
-export function storageUnavailable(): AppError {
+export function storageFailed(): AppError {
 	return new AppError(
 		"unhealthy",
 		"the server's storage failed and the server is stopping: the change may or may not have been made",
@@ -29,7 +29,7 @@ export function storageUnavailable(): AppError {
 }
 
 /** Creates the error for the time while the database cannot be reached or written. */
-export function storeAway(cause?: unknown): AppError {
+export function storeUnavailable(cause?: unknown): AppError {
 	return unavailable(
 		"the database cannot be reached or written now, nothing was changed: try again in a moment",
 		cause,
@@ -37,7 +37,7 @@ export function storeAway(cause?: unknown): AppError {
 }
 
 /** Creates the error for a connection that was lost while a change was committed, and the database did not come back in time to tell. */
-export function storeUnknown(cause: unknown): AppError {
+export function outcomeUnknown(cause: unknown): AppError {
 	return unavailable("the connection to the database was lost: the change may or may not have been made", cause);
 }
 

@@ -1,7 +1,7 @@
 import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
-import { storeAway, storeUnknown } from "../errors.ts";
+import { storeUnavailable, outcomeUnknown } from "../errors.ts";
 import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sealTip } from "../row-ledger.ts";
 import { CommitUnknown, type Sql } from "./connection.ts";
 import type { Change } from "./database.ts";
@@ -72,7 +72,7 @@ export function createChanges(link: Link, trust: Trust): Changes {
 				});
 			} catch (error) {
 				if (!(error instanceof CommitUnknown) || made === undefined) throw error;
-				if (!(await wasCommitted(link, made.written, error))) throw storeAway(error);
+				if (!(await wasCommitted(link, made.written, error))) throw storeUnavailable(error);
 			}
 			kept = made.written.end;
 			return made.result;
@@ -148,13 +148,13 @@ const HAS_TIP = "SELECT FROM (SELECT sealed FROM tip ORDER BY id DESC LIMIT 1000
  * @throws AppError store_unavailable when the database does not come back in time, or cannot tell
  */
 async function wasCommitted(link: Link, { end, hasEvents, sealed }: Written, cause: unknown): Promise<boolean> {
-	if (!(await link.isUpWithin(SETTLE_MS)) || (sealed === undefined && !hasEvents)) throw storeUnknown(cause);
+	if (!(await link.isUpWithin(SETTLE_MS)) || (sealed === undefined && !hasEvents)) throw outcomeUnknown(cause);
 	try {
 		return await link.transaction(`BEGIN; ${CHANGES_LOCK}`, async () =>
 			sealed === undefined ? hasEvent(link, end) : (await link.rows(HAS_TIP, [sealed])).length > 0,
 		);
 	} catch {
-		throw storeUnknown(cause);
+		throw outcomeUnknown(cause);
 	}
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors.ts";
-import { storeAway } from "../errors.ts";
+import { storeUnavailable } from "../errors.ts";
 import { ConnectionLost } from "./connection.ts";
 
 /** Five letters and digits that PostgreSQL names an error by. */
@@ -15,7 +15,7 @@ const ODD_TEXT = "22021";
 export function harmless(error: unknown): Error {
 	if (!(error instanceof Error)) return new Error("the database failed");
 	if (error instanceof AppError) return error;
-	if (isUnable(error)) return storeAway(error instanceof ConnectionLost ? error : new Error(codeOf(error)));
+	if (isUnable(error)) return storeUnavailable(error instanceof ConnectionLost ? error : new Error(codeOf(error)));
 	const code = codeOf(error);
 	if (code === ODD_TEXT) return new AppError("validation_failed", "text must not contain the character U+0000");
 	return CODE.test(code) ? new Error(`the database refused the change: ${code}`) : error;

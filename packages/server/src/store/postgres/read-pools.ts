@@ -1,5 +1,5 @@
 import { createSemaphore } from "../../semaphore.ts";
-import { closing, storeAway } from "../errors.ts";
+import { closing, storeUnavailable } from "../errors.ts";
 import type { Session } from "./connection.ts";
 import { harmless } from "./failure.ts";
 import type { Link } from "./link.ts";
@@ -40,7 +40,7 @@ export function createReadPool(links: readonly Link[], keepsSlot: boolean): Read
 			const release = await permits.acquire({ keepsSlot });
 			const link = take();
 			try {
-				if (link === undefined) throw storeAway();
+				if (link === undefined) throw storeUnavailable();
 				return await link.transaction(BEGIN_SNAPSHOT, () => question(link));
 			} catch (error) {
 				throw harmless(error);

@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
 import { madeEventIn, refuseEvent } from "../../policy/decide.ts";
-import { closing, storeAway } from "../errors.ts";
+import { closing, storeUnavailable } from "../errors.ts";
 import type { Changes } from "./changes.ts";
 import { harmless, isUnable } from "./failure.ts";
 import { currentAccess } from "./writes/current-access.ts";
@@ -80,7 +80,7 @@ export function createWriter(changes: Changes, isUp: () => boolean): Writer {
 	}
 
 	function enqueue(operation: Operation): Promise<unknown> {
-		if (!isUp()) return Promise.reject(storeAway());
+		if (!isUp()) return Promise.reject(storeUnavailable());
 		if (isClosing) return Promise.reject(closing());
 		return new Promise((resolve, reject) => {
 			waiting.push({ operation, resolve, reject });

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
-import { storageUnavailable } from "../errors.ts";
+import { storageFailed } from "../errors.ts";
 import { codeOf, isFatal, STORAGE_EXIT_CODE } from "./failure.ts";
 
 type Question = (...args: never[]) => unknown;
@@ -62,7 +62,7 @@ export function createReadTransaction(
 				{ cause },
 			),
 		);
-		throw storageUnavailable();
+		throw storageFailed();
 	}
 
 	return {

@@ -4,7 +4,7 @@ import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
-import { closing, storageUnavailable } from "../errors.ts";
+import { closing, storageFailed } from "../errors.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, diskFull, refusedAs, STORAGE_EXIT_CODE } from "./failure.ts";
@@ -156,7 +156,7 @@ export class Writer implements WriteQueue {
 	}
 
 	#run(operation: Operation): Promise<unknown> {
-		if (this.#failure !== undefined) return Promise.reject(storageUnavailable());
+		if (this.#failure !== undefined) return Promise.reject(storageFailed());
 		if (this.#closing !== undefined) return Promise.reject(closing());
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ operation, resolve, reject });
@@ -210,7 +210,7 @@ export class Writer implements WriteQueue {
 		if (this.#failure !== undefined) return;
 		this.#failure = failure;
 		for (const waiting of [...this.#inFlight.splice(0), ...this.#waiting.splice(0)])
-			waiting.reject(storageUnavailable());
+			waiting.reject(storageFailed());
 		this.#listener.onFailure(failure);
 	}
 }
