@@ -1,7 +1,7 @@
 /* What a forged, replayed or foreign passkey is worth, in a real browser with Chromium's own authenticator. */
 import assert from "node:assert/strict";
-import { ALGORITHMS, type CreatedAnswer, type SignedAnswer } from "../../packages/server/src/factors/answers.ts";
-import { type Expected, verifyCreated, verifySigned } from "../../packages/server/src/factors/webauthn.ts";
+import { ALGORITHMS, type RegistrationResponse, type AuthenticationResponse } from "../../packages/server/src/factors/webauthn-responses.ts";
+import { type Expected, verifyRegistration, verifyAuthentication } from "../../packages/server/src/factors/webauthn.ts";
 import { ask, enter, ours, tokenOf } from "../harness/console.ts";
 import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
@@ -38,7 +38,7 @@ async function send(
 }
 
 /** Takes the purpose of an answer from the browser, the challenge from the answer itself. */
-function expectedOf({ server }: PasskeySeat, { response }: CreatedAnswer | SignedAnswer): Expected {
+function expectedOf({ server }: PasskeySeat, { response }: RegistrationResponse | AuthenticationResponse): Expected {
 	const { challenge } = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString()) as {
 		challenge: string;
 	};
@@ -46,7 +46,7 @@ function expectedOf({ server }: PasskeySeat, { response }: CreatedAnswer | Signe
 }
 
 /** Gives a new passkey an attestation, by a certificate that is none. */
-function attested(created: CreatedAnswer): CreatedAnswer {
+function attested(created: RegistrationResponse): RegistrationResponse {
 	const bytes = Buffer.from(created.response.attestationObject, "base64url").toString("latin1");
 	const changed = bytes.replace("cfmtdnone", "cfmtkandroid-key").replace("gattStmt\xa0", "gattStmt\xa1cx5c\x81A\x00");
 	assert.notEqual(changed, bytes);
@@ -156,26 +156,26 @@ at("a new passkey is for the session and account that asked for it, once", async
 at("a passkey for another host, page, challenge or algorithm is refused, and so is what it signs", async (seat) => {
 	await beginPasskey(seat);
 	const made = await holdForm(seat, () => seat.page.getByRole("button", { name: "Make the passkey now" }).click());
-	const created = JSON.parse(made.answer) as CreatedAnswer;
+	const created = JSON.parse(made.answer) as RegistrationResponse;
 	const right = expectedOf(seat, created);
-	const passkey = await verifyCreated(created, ALGORITHMS, right);
+	const passkey = await verifyRegistration(created, ALGORITHMS, right);
 	assert.ok(passkey !== undefined);
-	assert.equal(await verifyCreated(created, [-257], right), undefined);
+	assert.equal(await verifyRegistration(created, [-257], right), undefined);
 	// Of this format the library asks addresses that the given certificates name, before it trusts them.
-	assert.deepEqual(await verifyCreated(attested(created), ALGORITHMS, right), passkey, "no attestation is looked at");
-	for (const wrong of wrongOnes(right)) assert.equal(await verifyCreated(created, ALGORITHMS, wrong), undefined);
+	assert.deepEqual(await verifyRegistration(attested(created), ALGORITHMS, right), passkey, "no attestation is looked at");
+	for (const wrong of wrongOnes(right)) assert.equal(await verifyRegistration(created, ALGORITHMS, wrong), undefined);
 
 	await seat.page.goto(`${seat.server.url}/console`);
 	await signOut(seat);
 	const held = await holdForm(seat, () => usePasskey(seat));
-	const signed = JSON.parse(held.answer) as SignedAnswer;
+	const signed = JSON.parse(held.answer) as AuthenticationResponse;
 	const expected = expectedOf(seat, signed);
-	assert.ok(Number(await verifySigned(signed, passkey.public_key, expected)) > passkey.count);
+	assert.ok(Number(await verifyAuthentication(signed, passkey.public_key, expected)) > passkey.count);
 	for (const wrong of wrongOnes(expected))
-		assert.equal(await verifySigned(signed, passkey.public_key, wrong), undefined);
-	const { public_key } = (await verifyCreated(created, ALGORITHMS, right)) ?? assert.fail();
+		assert.equal(await verifyAuthentication(signed, passkey.public_key, wrong), undefined);
+	const { public_key } = (await verifyRegistration(created, ALGORITHMS, right)) ?? assert.fail();
 	public_key[public_key.length - 1] = (public_key.at(-1) ?? 0) ^ 1;
-	assert.equal(await verifySigned(signed, public_key, expected), undefined, "another key");
+	assert.equal(await verifyAuthentication(signed, public_key, expected), undefined, "another key");
 });
 
 at("nobody signs in to a disabled account with a passkey", async (seat) => {

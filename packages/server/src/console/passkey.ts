@@ -1,4 +1,4 @@
-import { passkeyHost, SignedAnswer } from "../factors/answers.ts";
+import { passkeyHost, AuthenticationResponse } from "../factors/webauthn-responses.ts";
 import type { Challenges } from "../factors/challenges.ts";
 import type { SignedPasskey } from "../factors/use.ts";
 import { check, parseJson } from "../http/input.ts";
@@ -42,7 +42,7 @@ export function signedIn(needs: PasskeyPageNeeds, form: Fields, holder: string):
 	if (!form[ANSWER]) return undefined;
 	const { origin, hostname: rp_id } = new URL(needs.address());
 	return {
-		answer: check(SignedAnswer, parseJson(Buffer.from(form[ANSWER]))),
+		answer: check(AuthenticationResponse, parseJson(Buffer.from(form[ANSWER]))),
 		expected: { origin, rp_id, ...needs.challenges.checkFor(holder) },
 	};
 }

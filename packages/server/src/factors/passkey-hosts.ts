@@ -1,5 +1,5 @@
 import { type Check, ok } from "../doctor/model.ts";
-import { passkeyHost } from "./answers.ts";
+import { passkeyHost } from "./webauthn-responses.ts";
 import type { FactorStore } from "./model.ts";
 
 /** Hosts named in one message. */

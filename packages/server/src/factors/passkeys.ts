@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
-import { ALGORITHMS, type CreatedAnswer, passkeyHost } from "./answers.ts";
+import { ALGORITHMS, type RegistrationResponse, passkeyHost } from "./webauthn-responses.ts";
 import { isConfirmed } from "./decide.ts";
 import { addPending, confirmPending, type FactorNeeds, findPending, notPending } from "./factors.ts";
 import type { Factor } from "./model.ts";
@@ -73,7 +73,7 @@ export async function confirmPasskey(
 	needs: FactorNeeds,
 	actor: Actor,
 	id: string,
-	answer: CreatedAnswer,
+	answer: RegistrationResponse,
 ): Promise<{ recovery_codes: string[] }> {
 	const factor = await findPending(needs, actor, id, "passkey");
 	const expected = challengeFor(await openFactor(needs, factor), actor.jti ?? "");
@@ -81,8 +81,8 @@ export async function confirmPasskey(
 	const { origin } = new URL(needs.address());
 	const isChallenge = (challenge: string) => challenge === expected;
 	const made = await checkedCode(needs, actor, undefined, async () => {
-		const { verifyCreated } = await loadWebauthn();
-		return verifyCreated(answer, ALGORITHMS, { origin, rp_id: factor.rp_id ?? "", isChallenge });
+		const { verifyRegistration } = await loadWebauthn();
+		return verifyRegistration(answer, ALGORITHMS, { origin, rp_id: factor.rp_id ?? "", isChallenge });
 	});
 	const sealed = await sealPasskey(needs, factor, made);
 	return confirmPending(needs, actor, factor, { step: made.count, sealed });

@@ -8,12 +8,12 @@ import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.t
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import type { SignedAnswer } from "./answers.ts";
+import type { AuthenticationResponse } from "./webauthn-responses.ts";
 import type { ChallengeCheck } from "./challenges.ts";
 import { isConfirmed, splitDigests } from "./decide.ts";
 import type { Factor, FactorStore } from "./model.ts";
 import { isTotpCode, stepOf } from "./totp.ts";
-import type { Expected, MadePasskey } from "./webauthn.ts";
+import type { Expected, NewPasskey } from "./webauthn.ts";
 
 /** Dependencies of checking a code, or a passkey. */
 export interface FactorUseNeeds extends Pick<CodeNeeds, "keyring"> {
@@ -31,7 +31,7 @@ export interface AskedCodeNeeds extends FactorUseNeeds {
 
 /** Something that a passkey signed, and what it must be for: its challenge is good once. */
 export interface SignedPasskey {
-	answer: SignedAnswer;
+	answer: AuthenticationResponse;
 	expected: Expected & ChallengeCheck;
 }
 
@@ -162,15 +162,15 @@ export async function passkeyProofOf(
 	for (const factor of factors.filter(({ type }) => type === "passkey")) {
 		const { credential_id, public_key } = await openPasskey(needs, factor);
 		if (credential_id !== answer.id) continue;
-		const { verifySigned } = await loadWebauthn();
-		const step = await verifySigned(answer, public_key, expected);
+		const { verifyAuthentication } = await loadWebauthn();
+		const step = await verifyAuthentication(answer, public_key, expected);
 		return step === undefined || !expected.useUp(factor.user_id) ? undefined : { factor_id: factor.id, step };
 	}
 	return undefined;
 }
 
 /** Id and public key of a confirmed passkey, as its box holds them. */
-type Passkey = Pick<MadePasskey, "credential_id" | "public_key">;
+type Passkey = Pick<NewPasskey, "credential_id" | "public_key">;
 
 /** Seals a passkey, in place of the secret that its challenge was made of. */
 export function sealPasskey(

@@ -6,7 +6,7 @@ import {
 	verifyRegistrationResponse,
 } from "@simplewebauthn/server";
 import { decodeAttestationObject, isoBase64URL, isoCBOR } from "@simplewebauthn/server/helpers";
-import type { CreatedAnswer, SignedAnswer } from "./answers.ts";
+import type { RegistrationResponse, AuthenticationResponse } from "./webauthn-responses.ts";
 
 /** Purpose that an answer must have. */
 export interface Expected {
@@ -17,7 +17,7 @@ export interface Expected {
 }
 
 /** A passkey as its authenticator made it. */
-export interface MadePasskey {
+export interface NewPasskey {
 	credential_id: string;
 	public_key: Buffer;
 	/** Signatures so far; an authenticator that does not count says 0. */
@@ -32,11 +32,11 @@ const checksFor = ({ origin, rp_id, isChallenge }: Expected) => ({
 });
 
 /** Verifies a new passkey; undefined when anything does not fit. @param algorithms those that it may have, by their COSE numbers */
-export async function verifyCreated(
-	answer: CreatedAnswer,
+export async function verifyRegistration(
+	answer: RegistrationResponse,
 	algorithms: readonly number[],
 	expected: Expected,
-): Promise<MadePasskey | undefined> {
+): Promise<NewPasskey | undefined> {
 	const { registrationInfo } = await orNothing(async () => {
 		const bare = { ...answer.response, attestationObject: withoutAttestation(answer.response.attestationObject) };
 		const response: RegistrationResponseJSON = { ...answer, response: bare, clientExtensionResults: {} };
@@ -52,8 +52,8 @@ export async function verifyCreated(
  * Verifies what a passkey signed, but for its count, which the transaction compares: the library would not tell a copy from a forgery.
  * @returns the count; undefined when anything does not fit
  */
-export async function verifySigned(
-	answer: SignedAnswer,
+export async function verifyAuthentication(
+	answer: AuthenticationResponse,
 	public_key: Buffer,
 	expected: Expected,
 ): Promise<number | undefined> {

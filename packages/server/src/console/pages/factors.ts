@@ -1,4 +1,4 @@
-import { CreatedAnswer } from "../../factors/answers.ts";
+import { RegistrationResponse } from "../../factors/webauthn-responses.ts";
 import {
 	addFactor,
 	confirmFactor,
@@ -137,7 +137,7 @@ async function change(needs: FactorPageNeeds, visit: Visit): Promise<Moved> {
 			return { to: HOME, message: "Now let the browser make the passkey." };
 		}
 		case "confirm-passkey": {
-			const answer = check(CreatedAnswer, parseJson(Buffer.from(fieldOf(visit, ANSWER))));
+			const answer = check(RegistrationResponse, parseJson(Buffer.from(fieldOf(visit, ANSWER))));
 			const { recovery_codes } = await confirmPasskey(needs, actor, fieldOf(visit, "id"), answer);
 			return confirmed(needs, visit, recovery_codes, "The passkey signs in from now on");
 		}

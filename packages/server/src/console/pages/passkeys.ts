@@ -1,4 +1,4 @@
-import { passkeyHost } from "../../factors/answers.ts";
+import { passkeyHost } from "../../factors/webauthn-responses.ts";
 import { isEnded } from "../../factors/decide.ts";
 import { isPending } from "../../factors/factors.ts";
 import type { Factor } from "../../factors/model.ts";

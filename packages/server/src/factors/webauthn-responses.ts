@@ -15,18 +15,18 @@ const Part = v.pipe(v.string(UNREADABLE), v.maxLength(MAX_PART, UNREADABLE), v.r
 const CREDENTIAL = { id: Part, rawId: Part, type: v.literal("public-key", UNREADABLE) };
 
 /** A new passkey, as browsers write it down (WebAuthn, RegistrationResponseJSON). Design: §16 */
-export const CreatedAnswer = v.object({
+export const RegistrationResponse = v.object({
 	...CREDENTIAL,
 	response: v.object({ clientDataJSON: Part, attestationObject: Part }),
 });
-export type CreatedAnswer = v.InferOutput<typeof CreatedAnswer>;
+export type RegistrationResponse = v.InferOutput<typeof RegistrationResponse>;
 
 /** Something that a passkey signed (WebAuthn, AuthenticationResponseJSON). It always names the account: nobody types an e-mail. Design: §16 */
-export const SignedAnswer = v.object({
+export const AuthenticationResponse = v.object({
 	...CREDENTIAL,
 	response: v.object({ clientDataJSON: Part, authenticatorData: Part, signature: Part, userHandle: Part }),
 });
-export type SignedAnswer = v.InferOutput<typeof SignedAnswer>;
+export type AuthenticationResponse = v.InferOutput<typeof AuthenticationResponse>;
 
 /** Finds the host that passkeys of a server are for. Browsers make none for an IP address: then it is undefined. */
 export function passkeyHost(address: string): string | undefined {
