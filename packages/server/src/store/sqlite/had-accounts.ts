@@ -1,13 +1,13 @@
 import type { Database } from "better-sqlite3";
-import { later } from "./reads/reader.ts";
+import { lazy } from "./reads/read-connection.ts";
 
 /**
  * Prepares the query for whether an account ever existed. Emptying the table in the file makes no new instance admin: the log knows the first
  * registration. The log is read once at most, because every later registration leaves a row. Design: §13
  */
 export function hadAccounts(db: Database): () => boolean {
-	const any = later(() => db.prepare("SELECT 1 FROM account LIMIT 1"));
-	const logged = later(() => db.prepare("SELECT 1 FROM audit_event WHERE type = 'auth.register' LIMIT 1"));
+	const any = lazy(() => db.prepare("SELECT 1 FROM account LIMIT 1"));
+	const logged = lazy(() => db.prepare("SELECT 1 FROM audit_event WHERE type = 'auth.register' LIMIT 1"));
 	let wasLogged: boolean | undefined;
 	return () => {
 		if (any().get() !== undefined) return true;

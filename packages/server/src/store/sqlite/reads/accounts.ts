@@ -4,29 +4,29 @@ import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, gte, isNull, lt, sql } from "../drizzle.ts";
 import { hadAccounts } from "../had-accounts.ts";
 import { account, accountLimit, apiToken, knownSource, realm, session } from "../schema.ts";
-import { asItIs, later, type Reader } from "./reader.ts";
+import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["accounts"];
 
 const { placeholder } = sql;
 
 /** Questions about accounts and sessions. */
-export function accountReads(db: Reader, connection: Database): Reads {
-	const byEmail = later(() =>
+export function accountReads(db: ReadConnection, connection: Database): Reads {
+	const byEmail = lazy(() =>
 		db
 			.select()
 			.from(account)
 			.where(eq(account.email, placeholder("email")))
 			.prepare(),
 	);
-	const byId = later(() =>
+	const byId = lazy(() =>
 		db
 			.select()
 			.from(account)
 			.where(eq(account.id, placeholder("id")))
 			.prepare(),
 	);
-	const list = later(() =>
+	const list = lazy(() =>
 		db
 			.select()
 			.from(account)
@@ -35,8 +35,8 @@ export function accountReads(db: Reader, connection: Database): Reads {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const total = later(() => db.select({ total: count() }).from(sql`account`).prepare());
-	const live = later(() =>
+	const total = lazy(() => db.select({ total: count() }).from(sql`account`).prepare());
+	const live = lazy(() =>
 		db
 			.select({ user_id: session.user_id })
 			.from(session)
@@ -66,8 +66,8 @@ export function accountReads(db: Reader, connection: Database): Reads {
 }
 
 /** Prepares the question of whether an account signed in from a source. */
-function knownSourceOf(db: Reader): Reads["isKnownSource"] {
-	const known = later(() =>
+function knownSourceOf(db: ReadConnection): Reads["isKnownSource"] {
+	const known = lazy(() =>
 		db
 			.select({ seen_at: knownSource.seen_at })
 			.from(knownSource)
@@ -81,8 +81,8 @@ function knownSourceOf(db: Reader): Reads["isKnownSource"] {
 const LAST_CHARACTER = "\u{10ffff}";
 
 /** Prepares the question for accounts by the beginning of their e-mail. */
-function startingWithOf(db: Reader): Reads["startingWith"] {
-	const some = later(() =>
+function startingWithOf(db: ReadConnection): Reads["startingWith"] {
+	const some = lazy(() =>
 		db
 			.select()
 			.from(account)
@@ -95,15 +95,15 @@ function startingWithOf(db: Reader): Reads["startingWith"] {
 }
 
 /** Prepares the questions for a session, and for the open ones of an account. */
-function sessionReads(db: Reader): Pick<Reads, "session" | "sessions"> {
-	const one = later(() =>
+function sessionReads(db: ReadConnection): Pick<Reads, "session" | "sessions"> {
+	const one = lazy(() =>
 		db
 			.select()
 			.from(session)
 			.where(eq(session.jti, placeholder("jti")))
 			.prepare(),
 	);
-	const open = later(() =>
+	const open = lazy(() =>
 		db
 			.select()
 			.from(session)
@@ -125,25 +125,25 @@ function sessionReads(db: Reader): Pick<Reads, "session" | "sessions"> {
 }
 
 /** Prepares the question of how much an account holds. */
-function holdingsOf(db: Reader): Reads["holdings"] {
-	const sessions = later(() =>
+function holdingsOf(db: ReadConnection): Reads["holdings"] {
+	const sessions = lazy(() =>
 		db
 			.select({ total: count() })
-			.from(asItIs("session"))
+			.from(unverified("session"))
 			.where(and(eq(session.user_id, placeholder("user_id")), gt(session.expires_at, placeholder("now"))))
 			.prepare(),
 	);
-	const tokens = later(() =>
+	const tokens = lazy(() =>
 		db
 			.select({ total: count() })
-			.from(asItIs("api_token"))
+			.from(unverified("api_token"))
 			.where(eq(apiToken.user_id, placeholder("user_id")))
 			.prepare(),
 	);
-	const realms = later(() =>
+	const realms = lazy(() =>
 		db
 			.select({ total: count() })
-			.from(asItIs("realm"))
+			.from(unverified("realm"))
 			.where(eq(realm.user_id, placeholder("user_id")))
 			.prepare(),
 	);
@@ -155,8 +155,8 @@ function holdingsOf(db: Reader): Reads["holdings"] {
 }
 
 /** Prepares the question of which limits an account has of its own. */
-function limitsOf(db: Reader): Reads["limits"] {
-	const limits = later(() =>
+function limitsOf(db: ReadConnection): Reads["limits"] {
+	const limits = lazy(() =>
 		db
 			.select({ realm_bytes: accountLimit.realm_bytes, realms: accountLimit.realms })
 			.from(accountLimit)
@@ -167,8 +167,8 @@ function limitsOf(db: Reader): Reads["limits"] {
 }
 
 /** Prepares the question for a token's owner: an account that is not disabled. */
-export function accountOf(db: Reader): (user_id: string) => SessionOwner | undefined {
-	const owner = later(() =>
+export function accountOf(db: ReadConnection): (user_id: string) => SessionOwner | undefined {
+	const owner = lazy(() =>
 		db
 			.select({ user_id: account.id, email: account.email, name: account.name, instance_admin: account.instance_admin })
 			.from(account)

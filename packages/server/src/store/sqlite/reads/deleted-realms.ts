@@ -1,7 +1,7 @@
 import type { Implementations } from "../../store.ts";
 import { and, desc, eq, gt, isNotNull, lt, or, sql } from "../drizzle.ts";
 import { realm } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Pick<Implementations<"read">["realms"], "findDeleted" | "deletedBefore">;
 
@@ -18,7 +18,7 @@ export const realmColumns = {
 };
 
 /** Questions about deleted realms. */
-export function deletedRealmReads(db: Reader): Reads {
+export function deletedRealmReads(db: ReadConnection): Reads {
 	const shown = {
 		...realmColumns,
 		deleted_by: sql<string>`coalesce(${realm.deleted_by}, '')`,
@@ -28,7 +28,7 @@ export function deletedRealmReads(db: Reader): Reads {
 		gt(realm.deleted_at, placeholder("since")),
 		or(eq(placeholder("user_id") as never, ""), eq(realm.user_id, placeholder("user_id"))),
 	);
-	const due = later(() =>
+	const due = lazy(() =>
 		db
 			.select({ id: realm.id, slug: realm.slug })
 			.from(realm)
@@ -36,7 +36,7 @@ export function deletedRealmReads(db: Reader): Reads {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const newest = later(() =>
+	const newest = lazy(() =>
 		db
 			.select(shown)
 			.from(realm)

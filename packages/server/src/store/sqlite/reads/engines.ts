@@ -1,15 +1,15 @@
 import type { Implementations } from "../../store.ts";
 import { and, eq, isNull, ne, sql } from "../drizzle.ts";
 import { engineConfig, engineFormerRealm, realm, storedConfig } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["engines"];
 
 const { placeholder } = sql;
 
 /** Questions about engines' configurations. */
-export function engineReads(db: Reader): Reads {
-	const current = later(() =>
+export function engineReads(db: ReadConnection): Reads {
+	const current = lazy(() =>
 		db
 			.select()
 			.from(engineConfig)
@@ -23,17 +23,17 @@ export function engineReads(db: Reader): Reads {
 			.prepare(),
 	);
 	// For revoking, which an altered row must not hinder: the box opens with this id, engine and realm alone.
-	const byId = later(() =>
+	const byId = lazy(() =>
 		db
 			.select()
 			.from(storedConfig)
 			.where(eq(storedConfig.id, placeholder("id")))
 			.prepare(),
 	);
-	const all = later(() =>
+	const all = lazy(() =>
 		db.select().from(engineConfig).where(ne(engineConfig.state, "generated")).orderBy(sql`ordinal`).prepare(),
 	);
-	const former = later(() =>
+	const former = lazy(() =>
 		db
 			.select({ engine: engineFormerRealm.engine })
 			.from(engineFormerRealm)
@@ -45,7 +45,7 @@ export function engineReads(db: Reader): Reads {
 			)
 			.prepare(),
 	);
-	const allFormer = later(() =>
+	const allFormer = lazy(() =>
 		db
 			.select({ engine: engineFormerRealm.engine, realm_id: realm.id, slug: realm.slug })
 			.from(engineFormerRealm)

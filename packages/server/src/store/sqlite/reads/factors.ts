@@ -2,13 +2,13 @@ import { isConfirmed } from "../../../factors/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, eq, sql } from "../drizzle.ts";
 import { factor, recoveryCodes, session } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { lazy, type ReadConnection } from "./read-connection.ts";
 
 const { placeholder } = sql;
 
 /** Questions about second factors. */
-export function factorReads(db: Reader): Implementations<"read">["factors"] {
-	const ofUser = later(() =>
+export function factorReads(db: ReadConnection): Implementations<"read">["factors"] {
+	const ofUser = lazy(() =>
 		db
 			.select()
 			.from(factor)
@@ -16,14 +16,14 @@ export function factorReads(db: Reader): Implementations<"read">["factors"] {
 			.orderBy(asc(factor.created_at), asc(factor.id))
 			.prepare(),
 	);
-	const codes = later(() =>
+	const codes = lazy(() =>
 		db
 			.select()
 			.from(recoveryCodes)
 			.where(eq(recoveryCodes.user_id, placeholder("user_id")))
 			.prepare(),
 	);
-	const password = later(() =>
+	const password = lazy(() =>
 		db
 			.select({ jti: session.jti })
 			.from(session)

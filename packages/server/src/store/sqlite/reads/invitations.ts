@@ -3,16 +3,16 @@ import { type Invitation, type InvitationWithRoles, MAX_INVITATIONS_USED } from 
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
 import { account, invitation, invitationBinding, realm } from "../schema.ts";
-import { asItIs, later, type Reader } from "./reader.ts";
+import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["invitations"];
 
 const { placeholder } = sql;
 
 /** Questions about open invitations. */
-export function invitationReads(db: Reader): Reads {
+export function invitationReads(db: ReadConnection): Reads {
 	const isOpen = gt(invitation.expires_at, placeholder("now"));
-	const byDigest = later(() =>
+	const byDigest = lazy(() =>
 		db
 			.select()
 			.from(invitation)
@@ -31,9 +31,9 @@ export function invitationReads(db: Reader): Reads {
 }
 
 /** Prepares the list of an address's invitations: those of instance admins first, then by age. Their ids tell it, which MACs cover. */
-function invitationsOfAddress(db: Reader, withRoles: AddRoles): Reads["forEmail"] {
+function invitationsOfAddress(db: ReadConnection, withRoles: AddRoles): Reads["forEmail"] {
 	const oldest = (condition: SQL) =>
-		later(() =>
+		lazy(() =>
 			db
 				.select()
 				.from(invitation)
@@ -56,11 +56,11 @@ function invitationsOfAddress(db: Reader, withRoles: AddRoles): Reads["forEmail"
 }
 
 /** Prepares the lists of one maker's invitations, and of all. */
-function listReads(db: Reader, withRoles: AddRoles): Pick<Reads, "list" | "count"> {
+function listReads(db: ReadConnection, withRoles: AddRoles): Pick<Reads, "list" | "count"> {
 	const created_by = placeholder("created_by");
 	const isOpen = gt(invitation.expires_at, placeholder("now"));
 	const [ofOne, ofAll] = [and(eq(invitation.created_by, created_by), isOpen), isOpen].map((isListed) => ({
-		list: later(() =>
+		list: lazy(() =>
 			db
 				.select()
 				.from(invitation)
@@ -69,7 +69,7 @@ function listReads(db: Reader, withRoles: AddRoles): Pick<Reads, "list" | "count
 				.limit(placeholder("limit"))
 				.prepare(),
 		),
-		total: later(() => db.select({ total: count() }).from(asItIs("invitation")).where(isListed).prepare()),
+		total: lazy(() => db.select({ total: count() }).from(unverified("invitation")).where(isListed).prepare()),
 	}));
 	const of = (whose: string) => (whose === "" ? ofAll : ofOne) as NonNullable<typeof ofAll>;
 	return {
@@ -81,9 +81,9 @@ function listReads(db: Reader, withRoles: AddRoles): Pick<Reads, "list" | "count
 type AddRoles = (rows: readonly Invitation[]) => InvitationWithRoles[];
 
 /** Prepares the question for the roles of all invitations of a page, in realms that live. */
-function addingRoles(db: Reader): AddRoles {
+function addingRoles(db: ReadConnection): AddRoles {
 	const { invitation_id, realm_id, role } = invitationBinding;
-	const roles = later(() =>
+	const roles = lazy(() =>
 		db
 			.select({ invitation_id, realm_id, realm: realm.slug, role })
 			.from(invitationBinding)

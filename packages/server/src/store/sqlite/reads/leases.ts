@@ -3,20 +3,20 @@ import type { Implementations } from "../../store.ts";
 import { and, asc, eq, getTableColumns, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
 import { fits } from "../row-guard.ts";
 import { believedMeta, lease, leaseCount } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["leases"];
 
 const { placeholder } = sql;
 
 /** Questions about leases that are answered immediately; lease-lists.ts answers lists. */
-export function leaseReads(db: Reader) {
+export function leaseReads(db: ReadConnection) {
 	return { ...single(db), ...queue(db), ...targets(db), ...sums(db) };
 }
 
-function single(db: Reader): Pick<Reads, "byId" | "byCredential" | "byNames"> {
+function single(db: ReadConnection): Pick<Reads, "byId" | "byCredential" | "byNames"> {
 	const altered = sql<number>`NOT ${sql.raw(fits("lease"))}`.mapWith(Boolean);
-	const byId = later(() =>
+	const byId = lazy(() =>
 		db
 			.select({ ...getTableColumns(lease), altered })
 			.from(lease)
@@ -24,14 +24,14 @@ function single(db: Reader): Pick<Reads, "byId" | "byCredential" | "byNames"> {
 			.prepare(),
 	);
 	const at = and(eq(lease.target, placeholder("target")), eq(lease.scope, placeholder("scope")), ne(lease.name, ""));
-	const byCredential = later(() =>
+	const byCredential = lazy(() =>
 		db
 			.select()
 			.from(lease)
 			.where(and(at, eq(lease.name, placeholder("name"))))
 			.prepare(),
 	);
-	const byNames = later(() =>
+	const byNames = lazy(() =>
 		db
 			.select({ id: lease.id, name: lease.name, state: lease.state, reason: lease.reason })
 			.from(lease)
@@ -47,9 +47,9 @@ function single(db: Reader): Pick<Reads, "byId" | "byCredential" | "byNames"> {
 
 const atTarget = eq(lease.target, placeholder("target"));
 
-function queue(db: Reader): Pick<Reads, "due" | "activeAt"> {
+function queue(db: ReadConnection): Pick<Reads, "due" | "activeAt"> {
 	const { id, engine, config_id, state, due_at } = lease;
-	const due = later(() =>
+	const due = lazy(() =>
 		db
 			.select({ id, engine, config_id, state, due_at })
 			.from(lease)
@@ -58,7 +58,7 @@ function queue(db: Reader): Pick<Reads, "due" | "activeAt"> {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const active = later(() =>
+	const active = lazy(() =>
 		db
 			.select()
 			.from(lease)
@@ -92,8 +92,8 @@ const open = sql`(
 	FROM open WHERE target IS NOT NULL
 )`;
 
-function targets(db: Reader): Pick<Reads, "openTargets" | "nextDue"> {
-	const all = later(() => db.select({ target: sql<string>`target`, due_at: sql<number>`due_at` }).from(open).prepare());
+function targets(db: ReadConnection): Pick<Reads, "openTargets" | "nextDue"> {
+	const all = lazy(() => db.select({ target: sql<string>`target`, due_at: sql<number>`due_at` }).from(open).prepare());
 	return {
 		openTargets: () =>
 			all()
@@ -108,8 +108,8 @@ function targets(db: Reader): Pick<Reads, "openTargets" | "nextDue"> {
 	};
 }
 
-function sums(db: Reader): Pick<Reads, "counts" | "clock" | "pausedAt"> {
-	const counts = later(() =>
+function sums(db: ReadConnection): Pick<Reads, "counts" | "clock" | "pausedAt"> {
+	const counts = lazy(() =>
 		db
 			.select({ engine: leaseCount.engine, state: leaseCount.state, count: sum(leaseCount.count).mapWith(Number) })
 			.from(leaseCount)
@@ -117,10 +117,10 @@ function sums(db: Reader): Pick<Reads, "counts" | "clock" | "pausedAt"> {
 			.groupBy(leaseCount.engine, leaseCount.state)
 			.prepare(),
 	);
-	const clock = later(() =>
+	const clock = lazy(() =>
 		db.select({ value: believedMeta.value }).from(believedMeta).where(eq(believedMeta.name, "lease_clock")).prepare(),
 	);
-	const paused = later(() =>
+	const paused = lazy(() =>
 		db.select({ value: believedMeta.value }).from(believedMeta).where(eq(believedMeta.name, "leases_paused")).prepare(),
 	);
 	return {

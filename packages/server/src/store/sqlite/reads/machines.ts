@@ -2,22 +2,22 @@ import { payerOf } from "../../../machines/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
 import { binding, machine, machineToken, realm } from "../schema.ts";
-import { asItIs, later, type Reader } from "./reader.ts";
+import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["machines"];
 
 const { placeholder } = sql;
 
 /** Questions about machines and their tokens. */
-export function machineReads(db: Reader): Reads {
-	const byName = later(() =>
+export function machineReads(db: ReadConnection): Reads {
+	const byName = lazy(() =>
 		db
 			.select()
 			.from(machine)
 			.where(and(eq(machine.realm_id, placeholder("realm_id")), eq(machine.name, placeholder("name"))))
 			.prepare(),
 	);
-	const list = later(() =>
+	const list = lazy(() =>
 		db
 			.select()
 			.from(machine)
@@ -26,10 +26,10 @@ export function machineReads(db: Reader): Reads {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const total = later(() =>
+	const total = lazy(() =>
 		db
 			.select({ total: count() })
-			.from(asItIs("machine"))
+			.from(unverified("machine"))
 			.where(eq(machine.realm_id, placeholder("realm_id")))
 			.prepare(),
 	);
@@ -43,8 +43,8 @@ export function machineReads(db: Reader): Reads {
 }
 
 /** Prepares the questions about a machine's tokens. */
-function tokensOf(db: Reader): Pick<Reads, "tokens" | "countTokens"> {
-	const list = later(() =>
+function tokensOf(db: ReadConnection): Pick<Reads, "tokens" | "countTokens"> {
+	const list = lazy(() =>
 		db
 			.select()
 			.from(machineToken)
@@ -53,10 +53,10 @@ function tokensOf(db: Reader): Pick<Reads, "tokens" | "countTokens"> {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const total = later(() =>
+	const total = lazy(() =>
 		db
 			.select({ total: count() })
-			.from(asItIs("machine_token"))
+			.from(unverified("machine_token"))
 			.where(eq(machineToken.machine_id, placeholder("machine_id")))
 			.prepare(),
 	);
@@ -67,22 +67,22 @@ function tokensOf(db: Reader): Pick<Reads, "tokens" | "countTokens"> {
 }
 
 /** Prepares the question for a machine of a live realm by its id. */
-export function machineOf(db: Reader): Reads["byId"] {
-	const one = later(() =>
+export function machineOf(db: ReadConnection): Reads["byId"] {
+	const one = lazy(() =>
 		db
 			.select()
 			.from(machine)
 			.where(eq(machine.id, placeholder("id")))
 			.prepare(),
 	);
-	const place = later(() =>
+	const place = lazy(() =>
 		db
 			.select({ slug: realm.slug, owner_id: realm.user_id })
 			.from(realm)
 			.where(and(eq(realm.id, placeholder("realm_id")), isNull(realm.deleted_at)))
 			.prepare(),
 	);
-	const bound = later(() =>
+	const bound = lazy(() =>
 		db
 			.select({ role: binding.role })
 			.from(binding)

@@ -1,15 +1,15 @@
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { binding } from "../schema.ts";
-import { asItIs, later, type Reader } from "./reader.ts";
+import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["policy"];
 
 const { placeholder } = sql;
 
 /** Questions about bindings. */
-export function policyReads(db: Reader): Reads {
-	const list = later(() =>
+export function policyReads(db: ReadConnection): Reads {
+	const list = lazy(() =>
 		db
 			.select()
 			.from(binding)
@@ -18,10 +18,10 @@ export function policyReads(db: Reader): Reads {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const total = later(() =>
+	const total = lazy(() =>
 		db
 			.select({ total: count() })
-			.from(asItIs("binding"))
+			.from(unverified("binding"))
 			.where(eq(binding.realm_id, placeholder("realm_id")))
 			.prepare(),
 	);

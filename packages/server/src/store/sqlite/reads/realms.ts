@@ -5,22 +5,22 @@ import { and, asc, count, eq, gt, isNull, or, sql } from "../drizzle.ts";
 import { believed } from "../row-guard.ts";
 import { realm } from "../schema.ts";
 import { deletedRealmReads, realmColumns } from "./deleted-realms.ts";
-import { later, type Reader } from "./reader.ts";
+import { lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["realms"];
 
 const { placeholder } = sql;
 
 /** Questions about realms: live ones, unless they say so. */
-export function realmReads(db: Reader): Reads {
-	const access = later(() =>
+export function realmReads(db: ReadConnection): Reads {
+	const access = lazy(() =>
 		db
 			.select({ ...realmColumns, role: roleOf() })
 			.from(realm)
 			.where(and(eq(realm.slug, placeholder("slug")), isNull(realm.deleted_at)))
 			.prepare(),
 	);
-	const named = later(() =>
+	const named = lazy(() =>
 		db
 			.select({ id: realm.id, slug: realm.slug })
 			.from(realm)
@@ -47,10 +47,10 @@ const MINE = sql`(
 ) AS mine`;
 
 /** Prepares the list of a user's realms. There may be 1,250: those of the page alone are judged, each with what makes the user a member. */
-function listReads(db: Reader): Pick<Reads, "list" | "count"> {
+function listReads(db: ReadConnection): Pick<Reads, "list" | "count"> {
 	const id = sql<string>`id`;
 	const isAsked = sql`${placeholder("only")} IN ('', ${id})`;
-	const chosen = later(() =>
+	const chosen = lazy(() =>
 		db
 			.select({ id })
 			.from(MINE)
@@ -61,7 +61,7 @@ function listReads(db: Reader): Pick<Reads, "list" | "count"> {
 	);
 	const isChosen = sql`${realm.id} IN (SELECT value FROM json_each(${placeholder("ids")}))`;
 	const isMember = or(eq(realm.user_id, placeholder("user_id")), sql`${roleOf()} IS NOT NULL`);
-	const judged = later(() =>
+	const judged = lazy(() =>
 		db
 			.select(realmColumns)
 			.from(realm)
@@ -69,7 +69,7 @@ function listReads(db: Reader): Pick<Reads, "list" | "count"> {
 			.orderBy(asc(realm.id))
 			.prepare(),
 	);
-	const total = later(() => db.select({ total: count() }).from(MINE).where(isAsked).prepare());
+	const total = lazy(() => db.select({ total: count() }).from(MINE).where(isAsked).prepare());
 	return {
 		list(user_id, only = "", after, limit) {
 			const found: Realm[] = [];

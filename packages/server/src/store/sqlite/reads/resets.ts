@@ -1,13 +1,13 @@
 import type { Implementations } from "../../store.ts";
 import { and, eq, gt, sql } from "../drizzle.ts";
 import { resetCode } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { lazy, type ReadConnection } from "./read-connection.ts";
 
 const { placeholder } = sql;
 
 /** Questions about reset codes. */
-export function resetReads(db: Reader): Implementations<"read">["resets"] {
-	const one = later(() =>
+export function resetReads(db: ReadConnection): Implementations<"read">["resets"] {
+	const one = lazy(() =>
 		db
 			.select()
 			.from(resetCode)

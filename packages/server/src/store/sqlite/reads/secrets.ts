@@ -3,7 +3,7 @@ import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
 import { and, count, desc, eq, isNull, lt, sql } from "../drizzle.ts";
 import { secret, secretVersion } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { lazy, type ReadConnection } from "./read-connection.ts";
 import { secretListReads } from "./secret-lists.ts";
 
 type Reads = Implementations<"read">["secrets"];
@@ -28,7 +28,7 @@ const byName = and(
 );
 
 /** Questions about secrets. A deleted secret has no versions, so looking for versions finds live secrets only. */
-export function secretReads(db: Reader, connection: Database): Reads {
+export function secretReads(db: ReadConnection, connection: Database): Reads {
 	return {
 		...single(db),
 		...secretListReads(connection),
@@ -36,24 +36,24 @@ export function secretReads(db: Reader, connection: Database): Reads {
 	};
 }
 
-function single(db: Reader): Pick<Reads, "get" | "version"> {
+function single(db: ReadConnection): Pick<Reads, "get" | "version"> {
 	const { secret_id, version } = secretVersion;
 	const versions = () => db.select(stored).from(secretVersion);
 	const ofName = sql`${secret_id} = (SELECT ${secret.id} FROM ${secret} WHERE ${byName})`;
 	const isLive = and(byName, isNull(secret.deleted_at));
-	const get = later(() =>
+	const get = lazy(() =>
 		versions()
 			.where(sql`(${secret_id}, ${version}) = (SELECT ${secret.id}, ${secret.version} FROM ${secret} WHERE ${isLive})`)
 			.prepare(),
 	);
-	const live = later(() => db.select({ id: secret.id }).from(secret).where(isLive).prepare());
-	const one = later(() =>
+	const live = lazy(() => db.select({ id: secret.id }).from(secret).where(isLive).prepare());
+	const one = lazy(() =>
 		versions()
 			.where(and(ofName, eq(version, placeholder("version"))))
 			.prepare(),
 	);
 	const isPast = sql`(SELECT ${secret.version} FROM ${secret} WHERE ${byName}) > ${placeholder("version")}`;
-	const older = later(() =>
+	const older = lazy(() =>
 		db
 			.select({ version })
 			.from(secretVersion)
@@ -79,8 +79,8 @@ function single(db: Reader): Pick<Reads, "get" | "version"> {
 }
 
 /** Histories have no gaps: the oldest versions go first, and a number is never used again. */
-function histories(db: Reader): Pick<Reads, "history" | "countHistory"> {
-	const history = later(() =>
+function histories(db: ReadConnection): Pick<Reads, "history" | "countHistory"> {
+	const history = lazy(() =>
 		db
 			.select({
 				current: secret.version,
@@ -96,7 +96,7 @@ function histories(db: Reader): Pick<Reads, "history" | "countHistory"> {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const total = later(() =>
+	const total = lazy(() =>
 		db
 			.select({ total: count() })
 			.from(secret)

@@ -1,23 +1,23 @@
 import type { Implementations } from "../../store.ts";
 import { and, asc, eq, getTableColumns, sql } from "../drizzle.ts";
 import { ssoIdentity, ssoProvider } from "../schema.ts";
-import { later, type Reader } from "./reader.ts";
+import { lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["sso"];
 
 const { placeholder } = sql;
 
 /** Questions about providers and identities. */
-export function ssoReads(db: Reader): Reads {
-	const all = later(() => db.select().from(ssoProvider).orderBy(asc(ssoProvider.name)).prepare());
-	const one = later(() =>
+export function ssoReads(db: ReadConnection): Reads {
+	const all = lazy(() => db.select().from(ssoProvider).orderBy(asc(ssoProvider.name)).prepare());
+	const one = lazy(() =>
 		db
 			.select()
 			.from(ssoProvider)
 			.where(eq(ssoProvider.name, placeholder("name")))
 			.prepare(),
 	);
-	const identity = later(() =>
+	const identity = lazy(() =>
 		db
 			.select({ user_id: ssoIdentity.user_id })
 			.from(ssoIdentity)
@@ -31,7 +31,7 @@ export function ssoReads(db: Reader): Reads {
 			.prepare(),
 	);
 	const { user_id: _, ...shown } = getTableColumns(ssoIdentity);
-	const ofUser = later(() =>
+	const ofUser = lazy(() =>
 		db
 			.select(shown)
 			.from(ssoIdentity)

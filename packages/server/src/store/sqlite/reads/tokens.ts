@@ -4,15 +4,15 @@ import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { apiToken, machineToken } from "../schema.ts";
 import { accountOf } from "./accounts.ts";
 import { machineOf } from "./machines.ts";
-import { asItIs, later, type Reader } from "./reader.ts";
+import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["tokens"];
 
 const { placeholder } = sql;
 
 /** Questions about API tokens. */
-export function tokenReads(db: Reader): Reads {
-	const byDigest = later(() =>
+export function tokenReads(db: ReadConnection): Reads {
+	const byDigest = lazy(() =>
 		db
 			.select()
 			.from(apiToken)
@@ -21,14 +21,14 @@ export function tokenReads(db: Reader): Reads {
 	);
 	const account = accountOf(db);
 	const machineOwner = machineOwnerOf(db);
-	const byId = later(() =>
+	const byId = lazy(() =>
 		db
 			.select()
 			.from(apiToken)
 			.where(eq(apiToken.id, placeholder("id")))
 			.prepare(),
 	);
-	const list = later(() =>
+	const list = lazy(() =>
 		db
 			.select()
 			.from(apiToken)
@@ -37,10 +37,10 @@ export function tokenReads(db: Reader): Reads {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const total = later(() =>
+	const total = lazy(() =>
 		db
 			.select({ total: count() })
-			.from(asItIs("api_token"))
+			.from(unverified("api_token"))
 			.where(eq(apiToken.user_id, placeholder("user_id")))
 			.prepare(),
 	);
@@ -58,8 +58,8 @@ export function tokenReads(db: Reader): Reads {
 }
 
 /** Prepares the question for a machine by its token: it may do what its machine may now, in its realm. */
-function machineOwnerOf(db: Reader): Reads["owner"] {
-	const byDigest = later(() =>
+function machineOwnerOf(db: ReadConnection): Reads["owner"] {
+	const byDigest = lazy(() =>
 		db
 			.select({ id: machineToken.id, machine_id: machineToken.machine_id, expires_at: machineToken.expires_at })
 			.from(machineToken)

@@ -1,21 +1,21 @@
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { trust } from "../schema.ts";
-import { asItIs, later, type Reader } from "./reader.ts";
+import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
 
 const { placeholder } = sql;
 
 /** Questions about trusts. */
-export function trustReads(db: Reader): Implementations<"read">["trusts"] {
+export function trustReads(db: ReadConnection): Implementations<"read">["trusts"] {
 	const ofMachine = eq(trust.machine_id, placeholder("machine_id"));
-	const byName = later(() =>
+	const byName = lazy(() =>
 		db
 			.select()
 			.from(trust)
 			.where(and(ofMachine, eq(trust.name, placeholder("name"))))
 			.prepare(),
 	);
-	const list = later(() =>
+	const list = lazy(() =>
 		db
 			.select()
 			.from(trust)
@@ -24,7 +24,7 @@ export function trustReads(db: Reader): Implementations<"read">["trusts"] {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const total = later(() => db.select({ total: count() }).from(asItIs("trust")).where(ofMachine).prepare());
+	const total = lazy(() => db.select({ total: count() }).from(unverified("trust")).where(ofMachine).prepare());
 	return {
 		byName: (machine_id, name) => byName().get({ machine_id, name }),
 		list: (machine_id, after, limit) => list().all({ machine_id, after, limit }),

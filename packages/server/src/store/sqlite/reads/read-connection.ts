@@ -8,13 +8,13 @@ import { believed } from "../row-guard.ts";
  * costs seventeen times as much; and join no tables, because this build of SQLite prepares a join again whenever a parameter is
  * bound, which costs five times as much. A subquery that finds one row does the same work.
  */
-export type Reader = BetterSQLite3Database<Record<string, unknown>>;
+export type ReadConnection = BetterSQLite3Database<Record<string, unknown>>;
 
-/** Names a table as it is, altered rows included, with the columns of its view: for counts, which grant nothing. */
-export const asItIs = (table: RowTable) => sql.raw(`${table} AS ${believed(table)}`);
+/** Names a table whose MACs are not checked, with the name of its view: for counts, which grant nothing. */
+export const unverified = (table: RowTable) => sql.raw(`${table} AS ${believed(table)}`);
 
-/** Prepares a question when it is first asked: a start asks few of them, and each takes 0.1 ms to build. */
-export function later<Prepared>(prepare: () => Prepared): () => Prepared {
+/** Prepares a statement when it is first used: a start uses few of them, and each takes 0.1 ms to build. */
+export function lazy<Prepared>(prepare: () => Prepared): () => Prepared {
 	let prepared: Prepared | undefined;
 	return () => {
 		prepared ??= prepare();
