@@ -18,7 +18,7 @@ export function accountReads(db: Snapshot): Late<Implementations<"read">["accoun
 				start + LAST_CHARACTER,
 				limit,
 			]),
-		hadAny: () => hadAccounts(db),
+		hadAny: () => everRegistered(db),
 		list: (after, limit) => db.believed("account", "id > $1 ORDER BY id LIMIT $2", [after, limit]),
 		async holdings(user_id, now) {
 			const own = "user_id = $1";
@@ -65,7 +65,7 @@ export async function ownerOf(db: Snapshot, user_id: string): Promise<SessionOwn
 }
 
 /** Tells whether an account ever existed. Emptying the table makes no new instance admin: the log knows the first registration. Design: §13 */
-export async function hadAccounts(db: Snapshot): Promise<boolean> {
+export async function everRegistered(db: Snapshot): Promise<boolean> {
 	if (await db.has("account", "true")) return true;
 	return (await db.sql.rows("SELECT 1 FROM audit_event WHERE type = 'auth.register' LIMIT 1")).length > 0;
 }

@@ -2,7 +2,7 @@ import { decideRegistration, decideStatusChange } from "../../../accounts/decide
 import type { Account, StatusOutcome } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
-import { hadAccounts } from "../reads/accounts.ts";
+import { everRegistered } from "../reads/accounts.ts";
 import { hasFactor } from "../reads/factors.ts";
 import { prove } from "./factor-proofs.ts";
 import { endInvitations, giveRoles, usableInvitations, useInvitations } from "./invitations.ts";
@@ -101,7 +101,7 @@ async function register(
 	const used = await usableInvitations(db, named, account.email, account.created_at);
 	if (invitation !== undefined && used.length === 0) return { outcome: "not_invited" };
 	const decision = decideRegistration(given, {
-		isFirst: !(await hadAccounts(db)),
+		isFirst: !(await everRegistered(db)),
 		isEmailTaken: await db.has("account", "email = $1", [account.email]),
 		count: await db.count("account", "true"),
 	});

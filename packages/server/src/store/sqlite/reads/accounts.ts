@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { SessionOwner } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, gte, isNull, lt, sql } from "../drizzle.ts";
-import { hadAccounts } from "../had-accounts.ts";
+import { everRegistered } from "../ever-registered.ts";
 import { account, accountLimit, apiToken, knownSource, realm, session } from "../schema.ts";
 import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
 
@@ -55,7 +55,7 @@ export function accountReads(db: ReadConnection, connection: Database): Reads {
 		byEmail: (email) => byEmail().get({ email }),
 		byId: (id) => byId().get({ id }),
 		startingWith: startingWithOf(db),
-		hadAny: hadAccounts(connection),
+		hadAny: everRegistered(connection),
 		list: (after, limit) => list().all({ after, limit }),
 		holdings: holdingsOf(db),
 		limits: limitsOf(db),

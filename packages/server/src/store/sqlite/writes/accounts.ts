@@ -3,7 +3,7 @@ import { decideRegistration, decideStatusChange } from "../../../accounts/decide
 import type { Account, StatusOutcome } from "../../../accounts/model.ts";
 import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
-import { hadAccounts } from "../had-accounts.ts";
+import { everRegistered } from "../ever-registered.ts";
 import { believed } from "../row-guard.ts";
 import { factorUse, HAS_FACTOR } from "./factors.ts";
 import { EMAIL_TAKEN, END_INVITATIONS, invitationUse } from "./invitations.ts";
@@ -107,7 +107,7 @@ function registration(db: Database, append: Append): AccountWrites["register"] {
 	const taken = db.prepare(EMAIL_TAKEN).pluck();
 	// No account is ever removed.
 	const count = db.prepare("SELECT coalesce(max(rowid), 0) FROM account").pluck();
-	const hadAny = hadAccounts(db);
+	const hadAny = everRegistered(db);
 	const insert = db.prepare(INSERT_ACCOUNT);
 	const invitations = invitationUse(db, append);
 	return (given, event) => {
