@@ -30,7 +30,7 @@ import { realmContract } from "./realms.ts";
 import { requestSlotContract } from "./request-slots.ts";
 import { recoveryContract, resetContract } from "./resets.ts";
 import { revocationContract } from "./revocations.ts";
-import { roomContract } from "./room.ts";
+import { quotaContract } from "./quota.ts";
 import { rowLimitContract } from "./row-limits.ts";
 import { secretSnapshotContract } from "./secret-snapshots.ts";
 import { secretContract } from "./secrets.ts";
@@ -67,12 +67,12 @@ const PROMISES = {
 	machines: machineContract,
 	passkeys: passkeyContract,
 	policy: policyContract,
+	quotas: quotaContract,
 	realms: realmContract,
 	recovery: recoveryContract,
 	"request slots": requestSlotContract,
 	resets: resetContract,
 	revocations: revocationContract,
-	room: roomContract,
 	"row limits": rowLimitContract,
 	"secret snapshots": secretSnapshotContract,
 	secrets: secretContract,

@@ -1,4 +1,4 @@
-import { type Coming, decideRoom, type Giving, type Kept, lastToConsider, type Room } from "../../../secrets/decide.ts";
+import { type IncomingVersion, decidePruning, type Pruning, type StoredVersion, lastPrunable, type RealmQuota } from "../../../secrets/decide.ts";
 import { type NewVersion, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
@@ -34,10 +34,10 @@ export async function nextHead(
 }
 
 /** Finds the use and the limit of a live realm. */
-export async function roomOf(
+export async function quotaOf(
 	db: Change,
 	{ realm_id, realm_bytes }: Pick<NewVersion, "realm_id" | "realm_bytes">,
-): Promise<Room | undefined> {
+): Promise<RealmQuota | undefined> {
 	const realm = await liveRealm(db, realm_id);
 	if (realm === undefined) return undefined;
 	const [own] = await db.believed("account_limit", "user_id = $1", [realm.user_id]);
@@ -53,19 +53,19 @@ export async function countIn(
 }
 
 /** Decides which versions give way to a new one; undefined when it has no room. */
-export async function findRoom(
+export async function findPruning(
 	db: Change,
-	room: Room,
-	coming: Coming,
+	quota: RealmQuota,
+	incoming: IncomingVersion,
 	secret_id: number | undefined,
-): Promise<Giving | undefined> {
-	const up_to = lastToConsider(room, coming);
-	const kept =
+): Promise<Pruning | undefined> {
+	const up_to = lastPrunable(quota, incoming);
+	const stored =
 		secret_id === undefined || up_to < 1
 			? []
-			: await db.sql.rows<Kept>(
+			: await db.sql.rows<StoredVersion>(
 					`SELECT version, length(value) + ${VERSION_BYTES} AS bytes, id FROM secret_version WHERE secret_id = $1 AND version <= $2 ORDER BY version`,
 					[secret_id, up_to],
 				);
-	return decideRoom(room, coming, kept);
+	return decidePruning(quota, incoming, stored);
 }

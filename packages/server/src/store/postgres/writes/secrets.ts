@@ -1,17 +1,17 @@
 import type { AuditEvent, EventData } from "../../../audit/model.ts";
-import type { Giving, Room } from "../../../secrets/decide.ts";
+import type { Pruning, RealmQuota } from "../../../secrets/decide.ts";
 import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Late } from "../database.ts";
 import { removing } from "./deleted-secrets.ts";
-import { countIn, findRoom, type Head, headOf, nextHead, roomOf } from "./secret-rows.ts";
+import { countIn, findPruning, type Head, headOf, nextHead, quotaOf } from "./secret-rows.ts";
 
 /** A version that has room, and the versions that give way to it. */
 interface Planned {
 	input: NewVersion;
 	found: Head | undefined;
 	version: number;
-	giving: Giving;
+	pruning: Pruning;
 	/** Change of its realm's counts. */
 	change: { realm_id: string; bytes: number; keys: number };
 	/** Facts of its event. */
@@ -22,14 +22,14 @@ interface Planned {
 export function secretWrites(db: Change): Late<Implementations<"write">["secrets"]> {
 	return {
 		async set(input, event) {
-			const held = await roomOf(db, input);
+			const held = await quotaOf(db, input);
 			if (held === undefined) return "realm_gone";
 			if (input.if_version !== undefined && (await currentVersion(db, input)) !== input.if_version) return "changed";
 			const planned = await plan(db, held, input);
 			return planned === undefined ? "limit_reached" : write(db, planned, event);
 		},
 		async promote(secrets, event) {
-			const held = secrets[0] && (await roomOf(db, secrets[0].row));
+			const held = secrets[0] && (await quotaOf(db, secrets[0].row));
 			if (held === undefined) return "realm_gone";
 			for (const one of secrets) if (!(await isAsExpected(db, one))) return "changed";
 			const all: Planned[] = [];
@@ -57,27 +57,27 @@ async function isAsExpected(db: Change, { row, from, to_version }: Promoted): Pr
 }
 
 /** Plans a version in the room that its realm has, and leaves the rest of that room to the next one. */
-async function plan(db: Change, held: Room, input: NewVersion, facts: EventData = {}): Promise<Planned | undefined> {
+async function plan(db: Change, held: RealmQuota, input: NewVersion, facts: EventData = {}): Promise<Planned | undefined> {
 	const found = await headOf(db, input);
 	const version = (found?.version ?? 0) + 1;
 	const bytes = input.value.length + VERSION_BYTES;
-	const coming = { version, bytes, created_at: input.created_at, isNewKey: found === undefined };
-	const giving = await findRoom(db, held, coming, found?.id);
-	if (giving === undefined) return undefined;
-	const change = { realm_id: input.realm_id, bytes: bytes - giving.bytes, keys: found === undefined ? 1 : 0 };
+	const incoming = { version, bytes, created_at: input.created_at, isNewKey: found === undefined };
+	const pruning = await findPruning(db, held, incoming, found?.id);
+	if (pruning === undefined) return undefined;
+	const change = { realm_id: input.realm_id, bytes: bytes - pruning.bytes, keys: found === undefined ? 1 : 0 };
 	held.bytes += change.bytes;
 	held.keys += change.keys;
-	return { input, found, version, giving, change, facts };
+	return { input, found, version, pruning, change, facts };
 }
 
-async function write(db: Change, { input, found, version, giving, change, facts }: Planned, event: AuditEvent) {
+async function write(db: Change, { input, found, version, pruning, change, facts }: Planned, event: AuditEvent) {
 	const { id: secret_id, created_at } = await nextHead(db, input, found, version);
 	const { id, value, pre_encrypted, comment, expires_at, created_by } = input;
 	const row = { secret_id, version, id, value, pre_encrypted, comment, expires_at, created_by };
 	await db.insert("secret_version", { ...row, created_at: input.created_at });
-	if (giving.up_to > 0)
-		await db.remove("secret_version", "secret_id = $1 AND version <= $2", [secret_id, giving.up_to]);
+	if (pruning.up_to > 0)
+		await db.remove("secret_version", "secret_id = $1 AND version <= $2", [secret_id, pruning.up_to]);
 	await countIn(db, change);
-	db.append(event, { ...facts, version, ...(giving.dropped === 0 ? {} : { versions_dropped: giving.dropped }) });
+	db.append(event, { ...facts, version, ...(pruning.dropped === 0 ? {} : { versions_dropped: pruning.dropped }) });
 	return { version, created_at };
 }

@@ -2,11 +2,11 @@ import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent, EventData } from "../../../audit/model.ts";
 import { release } from "../../../release.ts";
-import type { Giving, Room } from "../../../secrets/decide.ts";
+import type { Pruning, RealmQuota } from "../../../secrets/decide.ts";
 import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
 import { deletedSecrets, doomedSecrets } from "./deleted-secrets.ts";
-import { roomOf } from "./room.ts";
+import { createQuotas } from "./quota.ts";
 
 /** Facts of a new row. */
 type Fresh = Pick<NewVersion, "realm_id" | "environment" | "key" | "created_at">;
@@ -46,7 +46,7 @@ interface Planned {
 	input: NewVersion;
 	found: Head | undefined;
 	version: number;
-	giving: Giving;
+	pruning: Pruning;
 	/** Change of its realm's counts. */
 	change: { realm_id: string; bytes: number; keys: number };
 }
@@ -58,36 +58,36 @@ function hasRoom<Plan extends { one: Planned | undefined }>(plan: Plan): plan is
 /** Finds room for versions, and writes them. */
 function writing(db: Database, append: Append) {
 	const head = heads(db);
-	const room = roomOf(db);
+	const quota = createQuotas(db);
 	const addVersion = db.prepare(
 		"INSERT INTO secret_version (secret_id, version, id, value, pre_encrypted, comment, expires_at, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	);
 	const prune = db.prepare("DELETE FROM secret_version WHERE secret_id = ? AND version <= ?");
 	return {
 		head,
-		room,
+		quota,
 		/** Plans a version in the room that its realm has, and leaves the rest of that room to the next one. */
-		plan(held: Room, input: NewVersion): Planned | undefined {
+		plan(held: RealmQuota, input: NewVersion): Planned | undefined {
 			const found = head.find(input);
 			const version = (found?.version ?? 0) + 1;
 			const bytes = input.value.length + VERSION_BYTES;
-			const coming = { version, bytes, created_at: input.created_at, isNewKey: found === undefined };
-			const giving = room.fit(held, coming, found?.id);
-			if (giving === undefined) return undefined;
-			const change = { realm_id: input.realm_id, bytes: bytes - giving.bytes, keys: found === undefined ? 1 : 0 };
+			const incoming = { version, bytes, created_at: input.created_at, isNewKey: found === undefined };
+			const pruning = quota.fit(held, incoming, found?.id);
+			if (pruning === undefined) return undefined;
+			const change = { realm_id: input.realm_id, bytes: bytes - pruning.bytes, keys: found === undefined ? 1 : 0 };
 			held.bytes += change.bytes;
 			held.keys += change.keys;
-			return { input, found, version, giving, change };
+			return { input, found, version, pruning, change };
 		},
-		write({ input, found, version, giving, change }: Planned, event: AuditEvent, facts: EventData = {}) {
+		write({ input, found, version, pruning, change }: Planned, event: AuditEvent, facts: EventData = {}) {
 			const { id, created_at } = head.next(input, found, version);
 			const { value, comment, expires_at, created_by } = input;
 			const pre_encrypted = Number(input.pre_encrypted);
 			addVersion.run(id, version, input.id, value, pre_encrypted, comment, expires_at, created_by, input.created_at);
 			release(value);
-			if (giving.up_to > 0) prune.run(id, giving.up_to);
-			room.count(change);
-			append(event, { ...facts, version, ...(giving.dropped === 0 ? {} : { versions_dropped: giving.dropped }) });
+			if (pruning.up_to > 0) prune.run(id, pruning.up_to);
+			quota.count(change);
+			append(event, { ...facts, version, ...(pruning.dropped === 0 ? {} : { versions_dropped: pruning.dropped }) });
 			return { version, created_at };
 		},
 	};
@@ -95,7 +95,7 @@ function writing(db: Database, append: Append) {
 
 /** Operations on secrets. */
 export function secretWrites(db: Database, append: Append): Implementations<"write">["secrets"] {
-	const { head, room, plan, write } = writing(db, append);
+	const { head, quota, plan, write } = writing(db, append);
 	const currentVersion = (name: object): number | null => {
 		const found = head.find(name);
 		return found === undefined || found.deleted_at !== null ? null : found.version;
@@ -106,14 +106,14 @@ export function secretWrites(db: Database, append: Append): Implementations<"wri
 	};
 	return {
 		set(input, event) {
-			const held = room.find(input);
+			const held = quota.find(input);
 			if (held === undefined) return "realm_gone";
 			if (input.if_version !== undefined && currentVersion(input) !== input.if_version) return "changed";
 			const planned = plan(held, input);
 			return planned === undefined ? "limit_reached" : write(planned, event);
 		},
 		promote(secrets, event) {
-			const held = secrets[0] && room.find(secrets[0].row);
+			const held = secrets[0] && quota.find(secrets[0].row);
 			if (held === undefined) return "realm_gone";
 			if (!secrets.every(isAsExpected)) return "changed";
 			const planned = secrets.map(({ row, facts }) => ({ facts, one: plan(held, row) }));
@@ -129,7 +129,7 @@ type Removing = "remove" | "restore" | "purge" | "purgeDeleted";
 /** Operations that delete secrets, and bring them back. */
 function removing(db: Database, append: Append): Pick<Implementations<"write">["secrets"], Removing> {
 	const head = heads(db);
-	const room = roomOf(db);
+	const quota = createQuotas(db);
 	const deleted = deletedSecrets(db);
 	const doomed = doomedSecrets(db);
 	const dropVersions = db.prepare("DELETE FROM secret_version WHERE secret_id = ?");
@@ -150,7 +150,7 @@ function removing(db: Database, append: Append): Pick<Implementations<"write">["
 			const found = input.only_deleted ? undefined : head.find(input);
 			const lives = found !== undefined && found.deleted_at === null;
 			if (lives) {
-				room.count({ realm_id: input.realm_id, bytes: -room.held(found.id, found.version), keys: 0 });
+				quota.count({ realm_id: input.realm_id, bytes: -quota.held(found.id, found.version), keys: 0 });
 				dropVersions.run(found.id);
 				markDeleted.run(input.by, found.id);
 			}

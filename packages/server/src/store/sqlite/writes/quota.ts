@@ -1,14 +1,14 @@
 import type { Database } from "better-sqlite3";
-import { type Coming, decideRoom, type Giving, type Kept, lastToConsider, type Room } from "../../../secrets/decide.ts";
+import { type IncomingVersion, decidePruning, type Pruning, type StoredVersion, lastPrunable, type RealmQuota } from "../../../secrets/decide.ts";
 import { VERSION_BYTES } from "../../../secrets/model.ts";
 import { believed } from "../row-guard.ts";
 import { BOUND } from "../statements.ts";
 import { liveRealm } from "./live-realm.ts";
 
-/** Makes the functions that count a realm's bytes inside the transaction, and find room. */
-export function roomOf(db: Database) {
+/** Creates the functions that read and count a realm's bytes inside the transaction, and prune versions. */
+export function createQuotas(db: Database) {
 	const limit = `SELECT realm_bytes FROM ${believed("account_limit")} WHERE user_id = realm.user_id`;
-	const room = db.prepare(liveRealm(`bytes, keys, coalesce((${limit}), @realm_bytes) AS "limit"`));
+	const quota = db.prepare(liveRealm(`bytes, keys, coalesce((${limit}), @realm_bytes) AS "limit"`));
 	const count = db.prepare("UPDATE realm SET bytes = bytes + @bytes, keys = keys + @keys WHERE id = @realm_id");
 	const held = db
 		.prepare(
@@ -18,16 +18,16 @@ export function roomOf(db: Database) {
 	const versions = db.prepare(
 		`SELECT version, length(value) + ${VERSION_BYTES} AS bytes, id FROM secret_version WHERE secret_id = ${BOUND} AND version <= ${BOUND} ORDER BY version`,
 	);
-	const keptOf = (secret_id: number | undefined, up_to: number): Kept[] =>
-		secret_id === undefined || up_to < 1 ? [] : (versions.all(secret_id, up_to) as Kept[]);
+	const storedOf = (secret_id: number | undefined, up_to: number): StoredVersion[] =>
+		secret_id === undefined || up_to < 1 ? [] : (versions.all(secret_id, up_to) as StoredVersion[]);
 	return {
 		find: ({ realm_id, realm_bytes }: { realm_id: string; realm_bytes: number }) =>
-			room.get(realm_id, { realm_bytes }) as Room | undefined,
+			quota.get(realm_id, { realm_bytes }) as RealmQuota | undefined,
 		count: (change: { realm_id: string; bytes: number; keys: number }) => void count.run(change),
 		/** Bytes of a secret's versions up to the given one. */
 		held: (secret_id: number, up_to: number) => held.get(secret_id, up_to) as number,
 		/** Versions that give way to a new one; undefined when it has no room. */
-		fit: (room: Room, coming: Coming, secret_id: number | undefined): Giving | undefined =>
-			decideRoom(room, coming, keptOf(secret_id, lastToConsider(room, coming))),
+		fit: (quota: RealmQuota, incoming: IncomingVersion, secret_id: number | undefined): Pruning | undefined =>
+			decidePruning(quota, incoming, storedOf(secret_id, lastPrunable(quota, incoming))),
 	};
 }

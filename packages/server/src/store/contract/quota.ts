@@ -7,8 +7,8 @@ import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, doomed, MADE_AT, newId
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests the port's promises about the room that a realm has, and about the number of realms. */
-export async function roomContract(openStore: OpenStore): Promise<void> {
+/** Tests the port's promises about the quotas of realms, and about the number of realms. */
+export async function quotaContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const { accounts, realms, secrets } = store;
 	const owner = await addAccount(store);
