@@ -42,7 +42,7 @@ export interface Write<Run extends Signature = Signature> extends Typed<Run> {
 	/** Events that count while the disk is low on space; 0 for a change that is always allowed. Each of a list of inputs counts. */
 	events: number;
 	/** Does a bounded part at a time, and runs again until it answers 0, so that others get their turn in between. */
-	inParts: boolean;
+	inBatches: boolean;
 }
 
 /** An event that stands alone, appended to the log; answered once it is durable. */
@@ -65,9 +65,9 @@ export function scan<Run extends Signature>(): Scan<Run> {
 
 /** Declares a change. Without `forgets` it invalidates every cache. */
 export function write<Run extends Signature>(
-	options: Partial<Pick<Write, "forgets" | "events" | "inParts">> = {},
+	options: Partial<Pick<Write, "forgets" | "events" | "inBatches">> = {},
 ): Write<Run> {
-	return { kind: "write", forgets: CACHES, events: 1, inParts: false, ...options };
+	return { kind: "write", forgets: CACHES, events: 1, inBatches: false, ...options };
 }
 
 /** Declares an append of events that stand alone. */

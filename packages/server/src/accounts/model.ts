@@ -282,11 +282,11 @@ export const accountOperations = {
 	/** Lists an account's sessions that have not ended by the instant, in the order of their ids. */
 	sessions: read<(user_id: string, now: string, after: string, limit: number) => Session[]>(),
 	/** Forgets sessions that ended before the instant. */
-	dropSessions: write<(ended_before: string) => number>({ forgets: [], inParts: true }),
+	dropSessions: write<(ended_before: string) => number>({ forgets: [], inBatches: true }),
 	/** Tells whether one of the pairs was seen after the instant. */
 	isKnownSource: read<(pairs: readonly Buffer[], since: string) => boolean>(),
 	/** Forgets sources last seen before the instant. */
-	dropKnownSources: write<(before: string) => number>({ forgets: [], inParts: true }),
+	dropKnownSources: write<(before: string) => number>({ forgets: [], inBatches: true }),
 };
 
 /** The store's part for accounts and sessions. */

@@ -78,7 +78,7 @@ export const invitationOperations = {
 	/** Removes an invitation of the maker, or of anybody when it is empty; false when there is none. The event is also added to each of its realms. */
 	remove: write<(input: { id: string; created_by: string }, event: AuditEvent) => boolean>({ forgets: [] }),
 	/** Forgets invitations that expired before the instant. */
-	drop: write<(expired_before: string) => number>({ forgets: [], inParts: true }),
+	drop: write<(expired_before: string) => number>({ forgets: [], inBatches: true }),
 };
 
 /** The store's part for invitations. */

@@ -223,7 +223,7 @@ export const leaseOperations = {
 	/** Moves postponed leases due between `now_ms` and `until_ms` to now, except those with the `last_error` `but_for`. @returns how many */
 	hasten: write<(input: { target: string; now_ms: number; until_ms: number; but_for: string }) => number>({
 		...LEDGER,
-		inParts: true,
+		inBatches: true,
 	}),
 	/** Gives it up at a person's request: any open state → abandoned. */
 	abandon: write<(input: { id: string; closed_at: string }, event: AuditEvent) => boolean>(LEDGER),
@@ -242,7 +242,7 @@ export const leaseOperations = {
 	/** Ends the pause that a restore began. @returns false when there was none */
 	resume: write<(event: AuditEvent) => boolean>(LEDGER),
 	/** Deletes leases closed before that time. @returns how many */
-	forget: write<(closed_before: string) => number>({ ...LEDGER, inParts: true }),
+	forget: write<(closed_before: string) => number>({ ...LEDGER, inBatches: true }),
 
 	byId: read<(id: string) => ListedLease | undefined>(),
 	/** Finds the lease of a credential, open or closed. */

@@ -138,7 +138,7 @@ export const realmOperations = {
 	 * Removes the contents of a realm that was deleted before the instant, in parts. The realm and its keys stay until it is purged; nobody can restore
 	 * it any more. @returns how many rows
 	 */
-	empty: write<(doomed: Doomed) => number>({ inParts: true }),
+	empty: write<(doomed: Doomed) => number>({ inBatches: true }),
 	/** Removes a realm that was deleted before the instant, with all rows and record keys. */
 	purge: write<(doomed: Doomed, event: AuditEvent) => boolean>(),
 	/** Lists deleted realms in order of their creation. @param after an id, or "" for the start */
@@ -150,7 +150,7 @@ export const realmOperations = {
 	 * Removes what ends permanently with a realm's deletion, in parts: tokens limited to it, tokens and trusts of its machines.
 	 * @returns how many rows; 0 for a realm that lives
 	 */
-	endRestricted: write<(id: string) => number>({ inParts: true }),
+	endRestricted: write<(id: string) => number>({ inBatches: true }),
 	/** Finds deleted realms of which some of that is left. */
 	unended: scan<() => string[]>(),
 	/** Brings back a realm that was deleted after the instant, under this slug and with its bindings and secrets. */

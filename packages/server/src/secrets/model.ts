@@ -276,7 +276,7 @@ export const secretOperations = {
 		) => number
 	>({ forgets: ["secrets"] }),
 	/** Permanently removes secrets of all realms that were deleted by the instant, in parts. Each has an event like the given one, in its realm. @returns how many */
-	purgeDeleted: write<(by: string, event: AuditEvent) => number>({ forgets: [], events: 0, inParts: true }),
+	purgeDeleted: write<(by: string, event: AuditEvent) => number>({ forgets: [], events: 0, inBatches: true }),
 	countDeleted: scan<(realm_id: string, environment: Environment | undefined, since: string) => number>(),
 };
 

@@ -225,7 +225,7 @@ export const ssoOperations = {
 	/** Uses up a one-time value; false when it was used before. */
 	consume: write<(used: OneTime) => boolean>({ forgets: [] }),
 	/** Forgets the one-time values that need not be remembered any more. */
-	forgetUsed: write<(before: string) => number>({ forgets: [], inParts: true }),
+	forgetUsed: write<(before: string) => number>({ forgets: [], inBatches: true }),
 };
 
 /** The store's operations for single sign-on. */

@@ -114,7 +114,7 @@ export const tokenOperations = {
 	/** Removes a token of that user and those that it made, directly or indirectly; `none` and `outside` mean that nothing changed. */
 	revoke: write<(input: TokenEnd, event: AuditEvent) => "done" | "none" | "outside">(),
 	/** Forgets tokens that expired before the instant; readers of a cached one check its end. @returns how many */
-	forgetExpired: write<(before: string) => number>({ forgets: [], inParts: true }),
+	forgetExpired: write<(before: string) => number>({ forgets: [], inBatches: true }),
 	/** Notes the last use; not an audited change. */
 	used: write<(input: { id: string; at: string }) => void>({ forgets: [] }),
 };

@@ -113,7 +113,7 @@ export const trustOperations = {
 		) => "done" | "gone" | "replay" | "limit_reached"
 	>({ forgets: [] }),
 	/** Forgets used JWTs that ended before the instant. */
-	forgetUsed: write<(ended_before: string) => number>({ forgets: [], inParts: true }),
+	forgetUsed: write<(ended_before: string) => number>({ forgets: [], inBatches: true }),
 };
 
 /** The store's part for trusts. */

@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey, RowMacs } from "../../crypto/row-macs.ts";
-import { untilNothing } from "../in-parts.ts";
+import { runInBatches } from "../in-batches.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
 import type { Session } from "./connection.ts";
 import type { Change, Late, Snapshot } from "./database.ts";
@@ -79,7 +79,7 @@ export function createAdapter(ways: Ways): Operations {
 		if (declared.kind === "write") {
 			const operation = writes[noun]?.[verb] as Run;
 			const run: Run = (...args) => writer.run(operation, args);
-			return declared.inParts ? untilNothing(run) : run;
+			return declared.inBatches ? runInBatches(run) : run;
 		}
 		const long = READ_ALL.has(name) ? pools.everything : pools.long;
 		const pool = declared.kind === "read" ? pools.requests : long;

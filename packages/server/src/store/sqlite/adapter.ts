@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { untilNothing } from "../in-parts.ts";
+import { runInBatches } from "../in-batches.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
 import { headAt } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
@@ -67,7 +67,7 @@ export function createAdapter(ways: Ways): Operations {
 		}
 		if (declared.kind === "read") return transaction.within(reads[noun]?.[verb] as Run);
 		const run = writer.operation(noun, verb);
-		return declared.inParts ? untilNothing(run) : run;
+		return declared.inBatches ? runInBatches(run) : run;
 	});
 	return {
 		...operations,

@@ -1,7 +1,7 @@
 import type { Awaitable } from "../operation.ts";
 
 /** Repeats a small step until nothing is left, so that other writes get their turn in between. */
-export function untilNothing(
+export function runInBatches(
 	step: (...args: unknown[]) => Awaitable<unknown>,
 ): (...args: unknown[]) => Promise<number> {
 	return async (...args) => {
