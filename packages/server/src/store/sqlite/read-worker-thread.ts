@@ -22,7 +22,7 @@ import { secretPages } from "./secret-pages.ts";
 import { snapshotQuestions } from "./snapshot-questions.ts";
 import { limitTime, TookTooLong } from "./time-limit.ts";
 import { tokenLineage } from "./token-lineage.ts";
-import { withBuffers } from "./transfer.ts";
+import { restoreBuffers } from "./thread-buffers.ts";
 
 /** A question to the thread: noun and verb, the arguments. */
 export type ReadRequest = [noun: string, verb: string, ...args: unknown[]];
@@ -81,7 +81,7 @@ answerQuestions(([noun, verb, ...args]: ReadRequest): ReadAnswer => {
 		const question = (questions as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
 		if (question === undefined) throw new Error(`unknown question ${noun}.${verb}`);
 		beginTime(limit_ms);
-		return { value: question(...args.map(withBuffers)) };
+		return { value: question(...args.map(restoreBuffers)) };
 	} catch (error) {
 		if (error instanceof TookTooLong) return { overdue: error.found };
 		if (error instanceof AppError) return { refused: { code: error.code, message: error.message } };

@@ -7,7 +7,7 @@ import { closing, tookTooLong } from "../errors.ts";
 import type { QuestionTimes } from "../store.ts";
 import { refusedAs } from "./failure.ts";
 import type { Questions, ReadAnswer, ReadInput, ReadRequest } from "./read-worker-thread.ts";
-import { withBuffers } from "./transfer.ts";
+import { restoreBuffers } from "./thread-buffers.ts";
 
 /** Milliseconds without a question after which the thread ends and frees its memory. */
 const IDLE_MS = 60_000;
@@ -51,7 +51,7 @@ export class ReadWorker {
 
 	/** Makes the refusal of a question that took too long, or the part of a list that was found. */
 	#overdue(found: Unfinished["found"] | undefined): AppError {
-		if (found !== undefined) return new Unfinished(tookTooLong(), withBuffers(found) as typeof found);
+		if (found !== undefined) return new Unfinished(tookTooLong(), restoreBuffers(found) as typeof found);
 		this.#refused++;
 		return tookTooLong();
 	}
@@ -77,7 +77,7 @@ export class ReadWorker {
 				this.#open--;
 				this.#began_at = performance.now();
 			});
-		if ("value" in answer) return withBuffers(answer.value);
+		if ("value" in answer) return restoreBuffers(answer.value);
 		if ("overdue" in answer) throw this.#overdue(answer.overdue);
 		if ("refused" in answer) throw refusedAs(answer.refused);
 		throw Object.assign(new Error(`reading the database failed: ${answer.error}`), { code: answer.code });

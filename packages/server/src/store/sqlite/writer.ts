@@ -8,7 +8,7 @@ import { closing, storageFailed } from "../errors.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, diskFull, refusedAs, STORAGE_EXIT_CODE } from "./failure.ts";
-import { withBuffers } from "./transfer.ts";
+import { restoreBuffers } from "./thread-buffers.ts";
 import type { WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
 
 /** Operations that are sent without waiting for the turn of the event loop to end: the writer works while this thread goes on. */
@@ -106,7 +106,7 @@ export class Writer implements WriteQueue {
 
 	/** The end of the audit chain. */
 	get tip(): { seq: number; hash: Buffer } {
-		return withBuffers(this.#tip) as { seq: number; hash: Buffer };
+		return restoreBuffers(this.#tip) as { seq: number; hash: Buffer };
 	}
 
 	/** Counts the batches whose operations' callers have their results, or are about to get them. */

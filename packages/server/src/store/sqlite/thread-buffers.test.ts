@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withBuffers } from "./transfer.ts";
+import { restoreBuffers } from "./thread-buffers.ts";
 
 test("what a thread sends has Buffers again, wherever they are, with their bytes", () => {
 	const value = {
@@ -8,16 +8,16 @@ test("what a thread sends has Buffers again, wherever they are, with their bytes
 		list: [{ b: Buffer.from([0, 255]) }, null, undefined, 5, "text", true],
 		empty: {},
 	};
-	const received = withBuffers(structuredClone(value));
+	const received = restoreBuffers(structuredClone(value));
 	assert.deepEqual(received, value);
 	assert.ok(Buffer.isBuffer((received as typeof value).a));
 });
 
 test("a part of a larger piece of memory arrives as that part", () => {
 	const whole = Buffer.from("0123456789");
-	assert.deepEqual(withBuffers(structuredClone(whole.subarray(3, 6))), Buffer.from("345"));
+	assert.deepEqual(restoreBuffers(structuredClone(whole.subarray(3, 6))), Buffer.from("345"));
 });
 
 test("a value that is no object is as it was", () => {
-	for (const value of [undefined, null, 0, "", "text", false, 2n]) assert.equal(withBuffers(value), value);
+	for (const value of [undefined, null, 0, "", "text", false, 2n]) assert.equal(restoreBuffers(value), value);
 });
