@@ -4,7 +4,7 @@ import type { Limits } from "../limits.ts";
 import { plainAddress, sourceGroup } from "../source.ts";
 import { type Handle, Pipeline, type State } from "./pipeline.ts";
 import { createShares, SHARE_LIMITS } from "./shares.ts";
-import { createTurnMeter } from "./turn-meter.ts";
+import { createEventLoopMeter } from "./event-loop-meter.ts";
 
 /** Milliseconds without a whole head. Node ends a handshake after 10 s, and a head, with 408, after 10 s more: this bounds both together. */
 const SILENT_MS = 12_000;
@@ -50,7 +50,7 @@ export class Connections {
 	readonly #needs: ConnectionNeeds;
 	readonly #proxies: ReadonlySet<string>;
 	readonly #shares = createShares();
-	readonly #turns = createTurnMeter();
+	readonly #event_loop = createEventLoopMeter();
 	/** Each set in order of entry. */
 	readonly #by: Record<State, Set<Connection>> = {
 		silent: new Set(),
@@ -136,7 +136,7 @@ export class Connections {
 
 	/** Returns the longest turn of the event loop since the last call, in seconds, while there were connections. */
 	longestTurn(): number {
-		return this.#turns.longest();
+		return this.#event_loop.longest();
 	}
 
 	/** Ends connections without a request immediately, the others once answered, and all after 8 s. */
@@ -230,12 +230,12 @@ export class Connections {
 
 	/** Runs while there are connections. */
 	#watch(): NodeJS.Timeout {
-		this.#turns.start();
+		this.#event_loop.start();
 		return setInterval(() => {
 			this.#sweep(performance.now());
 			this.#shares.tidy();
 			if (this.#count() > 0) return;
-			this.#turns.stop();
+			this.#event_loop.stop();
 			clearInterval(this.#sweeping);
 			this.#sweeping = undefined;
 		}, SWEEP_MS).unref();

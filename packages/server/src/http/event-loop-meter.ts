@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 const RESOLUTION_MS = 5;
 
 /** Measures how long one turn kept all others waiting. */
-export interface TurnMeter {
+export interface EventLoopMeter {
 	/** Starts measuring. */
 	start(): void;
 	/** Stops measuring, so that an idle server sleeps. */
@@ -14,7 +14,7 @@ export interface TurnMeter {
 }
 
 /** Makes the meter of the event loop's turns. Design: §13 */
-export function createTurnMeter(): TurnMeter {
+export function createEventLoopMeter(): EventLoopMeter {
 	const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 	let kept = 0;
 	return {

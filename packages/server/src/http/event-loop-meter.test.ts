@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { createTurnMeter } from "./turn-meter.ts";
+import { createEventLoopMeter } from "./event-loop-meter.ts";
 
 /** Blocks the event loop. */
 function block(ms: number): void {
@@ -10,7 +10,7 @@ function block(ms: number): void {
 }
 
 test("time in which nobody was connected is no turn", async () => {
-	const meter = createTurnMeter();
+	const meter = createEventLoopMeter();
 	meter.start();
 	await wait(30);
 	meter.stop();
@@ -22,7 +22,7 @@ test("time in which nobody was connected is no turn", async () => {
 });
 
 test("a long turn is reported once, also after a pause", async () => {
-	const meter = createTurnMeter();
+	const meter = createEventLoopMeter();
 	meter.start();
 	await wait(30);
 	block(200);
