@@ -71,7 +71,7 @@ function runEveryMachineWrite(writes: Writes, realm_id: string): void {
 	const token = aMachineToken(machine.id, { trust_id: trust.id });
 	for (let count = 0; count < 2; count++) writes.machines.set(machine, event);
 	for (let count = 0; count < 2; count++) writes.trusts.set(trust, event);
-	writes.trusts.give({ token, used: { digest: token.digest, realm_id, until: MADE_AT } }, event);
+	writes.trusts.exchange({ token, used: { digest: token.digest, realm_id, until: MADE_AT } }, event);
 	writes.trusts.forgetUsed(MADE_AT);
 	writes.machines.revokeToken(token, event);
 	writes.trusts.remove(trust, event);

@@ -16,8 +16,8 @@ export function decideTrust({ isMachineLive, isThere, count }: TrustFacts): "don
 	return !isThere && count >= MAX_TRUSTS ? "limit_reached" : "done";
 }
 
-/** Facts known when a trust is to give a token. */
-export interface GiftFacts {
+/** Facts known when a JWT is exchanged for a token. */
+export interface ExchangeFacts {
 	/** True if the trust is as it was when the JWT was verified. */
 	isTrustThere: boolean;
 	/** True if the JWT was used before. */
@@ -26,8 +26,8 @@ export interface GiftFacts {
 	used: number;
 }
 
-/** Decides whether a JWT is taken. A realm whose memory of used ones is full takes none: it could not notice the next replay. Design: §15 */
-export function decideGift({ isTrustThere, isUsed, used }: GiftFacts): "done" | "gone" | "replay" | "limit_reached" {
+/** Decides whether a JWT is accepted. A realm whose record of used ones is full accepts none: it could not notice the next replay. Design: §15 */
+export function decideExchange({ isTrustThere, isUsed, used }: ExchangeFacts): "done" | "gone" | "replay" | "limit_reached" {
 	if (!isTrustThere) return "gone";
 	if (isUsed) return "replay";
 	return used >= MAX_USED ? "limit_reached" : "done";

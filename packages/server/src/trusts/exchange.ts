@@ -21,7 +21,7 @@ export interface ExchangeNeeds extends SearchNeeds {
 		audit: Pick<AuditStore, "append">;
 		realms: Pick<RealmStore, "access">;
 		machines: Pick<MachineStore, "byName" | "byId">;
-		trusts: Pick<TrustStore, "give">;
+		trusts: Pick<TrustStore, "exchange">;
 	};
 	system: System;
 	jwt_sources: JwtSources;
@@ -154,7 +154,7 @@ async function giveToken(
 	const facts = { token_made, machine_id: machine.id, name: machine.name, ...about, expires_at };
 	const event = eventOf(visitor, now, "machine.token.created", found, facts);
 	const used = trust.single_use ? useOf(jwt, trust, realm.id, exp) : undefined;
-	const outcome = await needs.store.trusts.give({ token: row, used }, event);
+	const outcome = await needs.store.trusts.exchange({ token: row, used }, event);
 	if (outcome === "replay") throw new JwtRefusal("replay");
 	if (outcome === "limit_reached") throw new JwtRefusal("limit");
 	if (outcome === "gone") throw new JwtRefusal("machine");

@@ -103,12 +103,12 @@ export const trustOperations = {
 	/** Removes a trust with the tokens that it gave; false when there was none. */
 	remove: write<(input: { machine_id: string; name: string }, event: AuditEvent) => boolean>(),
 	/**
-	 * Adds a token that a trust gives, and remembers the JWT when it may be used once only. Any answer but `done` means that nothing changed. `gone`: the
+	 * Adds a token in exchange for a JWT, and records the JWT when it may be used only once. Any answer but `done` means that nothing changed. `gone`: the
 	 * trust, its machine or its realm is not there any more.
 	 */
-	give: write<
+	exchange: write<
 		(
-			gift: { token: MachineToken; used: UsedJwt | undefined },
+			input: { token: MachineToken; used: UsedJwt | undefined },
 			event: AuditEvent,
 		) => "done" | "gone" | "replay" | "limit_reached"
 	>({ forgets: [] }),

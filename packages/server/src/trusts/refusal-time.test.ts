@@ -63,7 +63,7 @@ function setUp(t: TestContext, issuer_keys: Pick<IssuerKeys, "keysOf" | "kept"> 
 			},
 			trusts: {
 				list: async () => after(90, [trust]),
-				give: async () => after(40, given.jwks !== null ? ("replay" as const) : ("done" as const)),
+				exchange: async () => after(40, given.jwks !== null ? ("replay" as const) : ("done" as const)),
 			},
 		},
 		system,

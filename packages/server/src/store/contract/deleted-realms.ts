@@ -27,10 +27,10 @@ export async function deletedRealmContract(openStore: OpenStore): Promise<void> 
 		await store.machines.set(machine, anEvent());
 		const trust = aTrust(machine.id);
 		await store.trusts.set(trust, anEvent());
-		const aGift = () => aMachineToken(machine.id, { trust_id: trust.id, created_by: "" });
-		const tokens = [aMachineToken(machine.id), aGift()] as const;
+		const anExchangedToken = () => aMachineToken(machine.id, { trust_id: trust.id, created_by: "" });
+		const tokens = [aMachineToken(machine.id), anExchangedToken()] as const;
 		for (const token of tokens) await store.machines.addToken(token, anEvent());
-		const give = () => store.trusts.give({ token: aGift(), used: undefined }, anEvent());
+		const give = () => store.trusts.exchange({ token: anExchangedToken(), used: undefined }, anEvent());
 		const left = async () => [await store.machines.countTokens(machine.id), await store.trusts.count(machine.id)];
 		const letIn = async () =>
 			(await Promise.all(tokens.map(({ digest }) => store.tokens.owner(digest)))).filter(Boolean).length;

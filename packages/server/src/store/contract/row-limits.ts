@@ -213,7 +213,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		for (const until of [MADE_AT, at(1)]) {
 			const token = aMachineToken(machine.id, { trust_id: trust.id });
 			const used = { digest: hash("sha256", token.id, "buffer"), realm_id: realm.id, until };
-			assert.equal(await store.trusts.give({ token, used }, anEvent()), "done");
+			assert.equal(await store.trusts.exchange({ token, used }, anEvent()), "done");
 		}
 		const max = { ...MAX_ROWS, accounts: 1, realm_bytes: 1, realms_per_account: 1 };
 		const found = await store.realms.fullest({ max, now: MADE_AT });

@@ -29,14 +29,14 @@ export async function trustContract(openStore: OpenStore): Promise<void> {
 		return { realm, machine, trust };
 	}
 
-	const aGift = ({ id, machine_id }: Trust) => aMachineToken(machine_id, { trust_id: id, created_by: "" });
+	const anExchangedToken = ({ id, machine_id }: Trust) => aMachineToken(machine_id, { trust_id: id, created_by: "" });
 	const aUse = (realm_id: string, given: Partial<UsedJwt> = {}): UsedJwt => ({
 		digest: hash("sha256", newId(), "buffer"),
 		realm_id,
 		until: at(60_000),
 		...given,
 	});
-	const give = (trust: Trust, used?: UsedJwt, token = aGift(trust)) => trusts.give({ token, used }, anEvent());
+	const give = (trust: Trust, used?: UsedJwt, token = anExchangedToken(trust)) => trusts.exchange({ token, used }, anEvent());
 
 	test("a trust reads as it was made, by its name", async () => {
 		const given = { type: "kubernetes", single_use: false, jwks: "{}", ca_cert: null, keys_host: null } as const;
@@ -50,7 +50,7 @@ export async function trustContract(openStore: OpenStore): Promise<void> {
 
 	test("a trust of a name that is taken replaces the other one, whose tokens end", async () => {
 		const { machine, trust } = await add();
-		const token = aGift(trust);
+		const token = anExchangedToken(trust);
 		assert.equal(await give(trust, undefined, token), "done");
 		assert.ok(await tokens.owner(token.digest));
 		const start = await countEvents(store);
@@ -74,7 +74,7 @@ export async function trustContract(openStore: OpenStore): Promise<void> {
 
 	test("removing a trust ends the tokens that it gave, once, and no others", async () => {
 		const { machine, trust } = await add();
-		const [given, own] = [aGift(trust), aMachineToken(machine.id)];
+		const [given, own] = [anExchangedToken(trust), aMachineToken(machine.id)];
 		await give(trust, undefined, given);
 		await machines.addToken(own, anEvent());
 		const start = await countEvents(store);
@@ -96,7 +96,7 @@ export async function trustContract(openStore: OpenStore): Promise<void> {
 		const other = await add();
 		assert.equal(await give(other.trust, used), "replay", "it is used everywhere");
 		const next = aUse(realm.id);
-		const taken = aGift(trust);
+		const taken = anExchangedToken(trust);
 		await give(trust, undefined, taken);
 		await assert.rejects(give(trust, next, aMachineToken(machine.id, { ...taken, id: newId() })), refusals.unique);
 		assert.equal(await give(trust, next), "done", "no token was given for it");

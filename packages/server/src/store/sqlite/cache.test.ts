@@ -164,7 +164,7 @@ const KEEPS_ACCESS = new Set([
 	...["add", "renewCodes", "dropPending"].map((verb) => `factors.${verb}`), // nobody is let in or out by them
 	"sso.consume",
 	"sso.forgetUsed",
-	"trusts.give", // a token that nobody has asked for yet
+	"trusts.exchange", // a token that nobody has asked for yet
 	"trusts.forgetUsed",
 	// Nobody's token, session, role or secret depends on an engine's configuration or on a lease.
 	...["setConfig", "removeConfig", "keepGenerated"].map((verb) => `engines.${verb}`),

@@ -1,4 +1,4 @@
-import { decideGift, decideTrust } from "../../../trusts/decide.ts";
+import { decideExchange, decideTrust } from "../../../trusts/decide.ts";
 import type { UsedJwt } from "../../../trusts/model.ts";
 import type { Implementations } from "../../store.ts";
 import { UsedCounts } from "../../used-counts.ts";
@@ -41,9 +41,9 @@ export function trustWrites(db: Change): Late<Implementations<"write">["trusts"]
 			db.append(event, { tokens: await end(found.id) });
 			return true;
 		},
-		async give({ token, used }, event) {
+		async exchange({ token, used }, event) {
 			const [trust] = await db.believed("trust", "id = $1", [token.trust_id]);
-			const decision = decideGift({
+			const decision = decideExchange({
 				isTrustThere: trust !== undefined && trust.machine_id === token.machine_id,
 				isUsed: used !== undefined && (await db.has("trust_used", "digest = $1", [used.digest])),
 				used: used === undefined ? 0 : await countUsed(used, token.created_at),

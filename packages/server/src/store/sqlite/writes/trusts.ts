@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
-import { decideGift, decideTrust } from "../../../trusts/decide.ts";
+import { decideExchange, decideTrust } from "../../../trusts/decide.ts";
 import type { Trust, UsedJwt } from "../../../trusts/model.ts";
 import type { Implementations } from "../../store.ts";
 import { UsedCounts } from "../../used-counts.ts";
@@ -50,7 +50,7 @@ export function trustWrites(db: Database, append: Append): Implementations<"writ
 			append(event, { tokens: end(found) });
 			return true;
 		},
-		give: giving(db, append),
+		exchange: exchanging(db, append),
 		forgetUsed: (before) => forget.run(before).changes,
 	};
 }
@@ -65,7 +65,7 @@ function machineIsLive(db: Database): (machine_id: string) => boolean {
 }
 
 /** Prepares the function that gives a token for a JWT. */
-function giving(db: Database, append: Append): Implementations<"write">["trusts"]["give"] {
+function exchanging(db: Database, append: Append): Implementations<"write">["trusts"]["exchange"] {
 	const trust = db.prepare(`SELECT machine_id FROM ${believed("trust")} WHERE id = ?`).pluck();
 	const isUsed = db.prepare("SELECT 1 FROM trust_used WHERE digest = ?");
 	const count = db.prepare("SELECT count(*) FROM trust_used WHERE realm_id = ? AND until > ?").pluck();
@@ -75,7 +75,7 @@ function giving(db: Database, append: Append): Implementations<"write">["trusts"
 	const countUsed = ({ realm_id }: UsedJwt, now: string) =>
 		counts.recall(realm_id, now) ?? counts.counted(realm_id, count.get(realm_id, now) as number, now);
 	return ({ token, used }, event) => {
-		const decision = decideGift({
+		const decision = decideExchange({
 			isTrustThere: trust.get(token.trust_id) === token.machine_id,
 			isUsed: used !== undefined && isUsed.get(used.digest) !== undefined,
 			used: used === undefined ? 0 : countUsed(used, token.created_at),
