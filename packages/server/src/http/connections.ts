@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Limits } from "../limits.ts";
 import { plainAddress, sourceGroup } from "../source.ts";
 import { type Handle, Pipeline, type State } from "./pipeline.ts";
-import { createShares, SHARE_LIMITS } from "./shares.ts";
+import { createConnectionLimits, CONNECTION_LIMITS } from "./connection-limits.ts";
 import { createEventLoopMeter } from "./event-loop-meter.ts";
 
 /** Milliseconds without a whole head. Node ends a handshake after 10 s, and a head, with 408, after 10 s more: this bounds both together. */
@@ -49,8 +49,8 @@ interface Connection {
 export class Connections {
 	readonly #needs: ConnectionNeeds;
 	readonly #proxies: ReadonlySet<string>;
-	readonly #shares = createShares();
-	readonly #event_loop = createEventLoopMeter();
+	readonly #perSource = createConnectionLimits();
+	readonly #eventLoop = createEventLoopMeter();
 	/** Each set in order of entry. */
 	readonly #by: Record<State, Set<Connection>> = {
 		silent: new Set(),
@@ -81,8 +81,8 @@ export class Connections {
 			hint: "raise limits.connections (SVC_LIMITS_CONNECTIONS), or find the sources that hold them",
 		});
 		for (const name of ["connections_per_source", "connections_per_site", "new_connections_per_source"] as const) {
-			const used = () => this.#shares.fullest()[name];
-			needs.limits.add({ name, ...SHARE_LIMITS[name], used, refused: () => this.#refused[name] });
+			const used = () => this.#perSource.fullest()[name];
+			needs.limits.add({ name, ...CONNECTION_LIMITS[name], used, refused: () => this.#refused[name] });
 		}
 	}
 
@@ -136,7 +136,7 @@ export class Connections {
 
 	/** Returns the longest turn of the event loop since the last call, in seconds, while there were connections. */
 	longestTurn(): number {
-		return this.#event_loop.longest();
+		return this.#eventLoop.longest();
 	}
 
 	/** Ends connections without a request immediately, the others once answered, and all after 8 s. */
@@ -160,7 +160,7 @@ export class Connections {
 		// The client has left already.
 		if (address === "") return undefined;
 		const source = this.#proxies.has(address) ? undefined : sourceGroup(address);
-		const refusal = source === undefined ? undefined : this.#shares.take(source);
+		const refusal = source === undefined ? undefined : this.#perSource.take(source);
 		if (refusal !== undefined) {
 			this.#refused[refusal]++;
 			return undefined;
@@ -177,7 +177,7 @@ export class Connections {
 			taken_at: now,
 		};
 		if (this.#count() >= this.#needs.max && !this.#makeRoom()) {
-			if (source !== undefined) this.#shares.release(source);
+			if (source !== undefined) this.#perSource.release(source);
 			this.#refused.connections++;
 			return undefined;
 		}
@@ -225,17 +225,17 @@ export class Connections {
 	#release(connection: Connection): void {
 		if (!this.#by[connection.state].delete(connection)) return;
 		if (this.#handshakes.get(connection.peer) === connection) this.#handshakes.delete(connection.peer);
-		if (connection.source !== undefined) this.#shares.release(connection.source);
+		if (connection.source !== undefined) this.#perSource.release(connection.source);
 	}
 
 	/** Runs while there are connections. */
 	#watch(): NodeJS.Timeout {
-		this.#event_loop.start();
+		this.#eventLoop.start();
 		return setInterval(() => {
 			this.#sweep(performance.now());
-			this.#shares.tidy();
+			this.#perSource.tidy();
 			if (this.#count() > 0) return;
-			this.#event_loop.stop();
+			this.#eventLoop.stop();
 			clearInterval(this.#sweeping);
 			this.#sweeping = undefined;
 		}, SWEEP_MS).unref();

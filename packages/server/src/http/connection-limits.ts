@@ -8,7 +8,7 @@ const A_SECOND = 50;
 const SITE = 4;
 
 /** Limits that can refuse a source's connection, how much each allows, and what to do about it. */
-export const SHARE_LIMITS = {
+export const CONNECTION_LIMITS = {
 	connections_per_source: { max: OPEN, hint: "if it is your proxy, add it to trusted_proxies" },
 	connections_per_site: { max: OPEN * SITE, hint: "one IPv6 /48 holds them: is it yours?" },
 	new_connections_per_source: {
@@ -17,31 +17,31 @@ export const SHARE_LIMITS = {
 	},
 } as const;
 
-/** Connections that each source holds, and how many more it may open now. */
-export interface Shares {
+/** Limits on the connections that each source holds and opens. */
+export interface ConnectionLimits {
 	/** Counts one more connection of a source. @returns the limit that refuses it, if one does */
-	take(source: string): keyof typeof SHARE_LIMITS | undefined;
+	take(source: string): keyof typeof CONNECTION_LIMITS | undefined;
 	/** Counts one connection less. */
 	release(source: string): void;
 	/** Forgets sources that have no connection and may open the full number again. */
 	tidy(): void;
-	/** Tells how much of each limit the fullest source or site uses. */
-	fullest(): Record<keyof typeof SHARE_LIMITS, number>;
+	/** Returns how much of each limit the fullest source or site uses. */
+	fullest(): Record<keyof typeof CONNECTION_LIMITS, number>;
 }
 
-/** Share of a source or a site. `tokens`: the new connections that it may open, as of `at`. */
-interface Share {
+/** Usage of a source or a site. `tokens`: the new connections that it may open, as of `at`. */
+interface Usage {
 	readonly times: number;
 	open: number;
 	tokens: number;
 	at: number;
 }
 
-/** Divides connections among sources. @param now milliseconds of a clock that does not jump */
-export function createShares(now: () => number = () => performance.now()): Shares {
-	const shares = new Map<string, Share>();
-	const find = (name: string, times: number): Share =>
-		refill(shares.get(name) ?? { times, open: 0, tokens: AT_ONCE * times, at: now() }, now());
+/** Creates the limits. @param now milliseconds of a clock that does not jump */
+export function createConnectionLimits(now: () => number = () => performance.now()): ConnectionLimits {
+	const usages = new Map<string, Usage>();
+	const find = (name: string, times: number): Usage =>
+		refill(usages.get(name) ?? { times, open: 0, tokens: AT_ONCE * times, at: now() }, now());
 	return {
 		take(source) {
 			const own = find(source, 1);
@@ -50,26 +50,26 @@ export function createShares(now: () => number = () => performance.now()): Share
 			if (own.open >= OPEN) return "connections_per_source";
 			if (around !== undefined && around.open >= OPEN * SITE) return "connections_per_site";
 			if (own.tokens < 1 || (around !== undefined && around.tokens < 1)) return "new_connections_per_source";
-			shares.set(source, enter(own));
-			if (site !== undefined && around !== undefined) shares.set(site, enter(around));
+			usages.set(source, enter(own));
+			if (site !== undefined && around !== undefined) usages.set(site, enter(around));
 			return undefined;
 		},
 		release(source) {
 			for (const name of [source, siteOf(source) ?? ""]) {
-				const share = shares.get(name);
-				if (share !== undefined) share.open--;
+				const usage = usages.get(name);
+				if (usage !== undefined) usage.open--;
 			}
 		},
 		tidy() {
-			for (const [name, share] of shares) {
-				const { open, tokens, times } = refill(share, now());
-				if (open === 0 && tokens === AT_ONCE * times) shares.delete(name);
+			for (const [name, usage] of usages) {
+				const { open, tokens, times } = refill(usage, now());
+				if (open === 0 && tokens === AT_ONCE * times) usages.delete(name);
 			}
 		},
 		fullest() {
 			const found = { connections_per_source: 0, connections_per_site: 0, new_connections_per_source: 0 };
-			for (const share of shares.values()) {
-				const { open, tokens, times } = refill(share, now());
+			for (const usage of usages.values()) {
+				const { open, tokens, times } = refill(usage, now());
 				const name = times === 1 ? "connections_per_source" : "connections_per_site";
 				found[name] = Math.max(found[name], open);
 				const opened = Math.ceil(AT_ONCE - tokens / times);
@@ -80,15 +80,15 @@ export function createShares(now: () => number = () => performance.now()): Share
 	};
 }
 
-function enter(share: Share): Share {
-	share.open++;
-	share.tokens--;
-	return share;
+function enter(usage: Usage): Usage {
+	usage.open++;
+	usage.tokens--;
+	return usage;
 }
 
-function refill(share: Share, now: number): Share {
-	const { times, tokens, at } = share;
-	share.tokens = Math.min(AT_ONCE * times, tokens + ((now - at) / 1000) * A_SECOND * times);
-	share.at = now;
-	return share;
+function refill(usage: Usage, now: number): Usage {
+	const { times, tokens, at } = usage;
+	usage.tokens = Math.min(AT_ONCE * times, tokens + ((now - at) / 1000) * A_SECOND * times);
+	usage.at = now;
+	return usage;
 }
