@@ -4,7 +4,7 @@ import type * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { isClaimPath, type NamedClaims } from "./claim-paths.ts";
 import { readKeys } from "./key-set.ts";
-import { kindOf, looseness } from "./kinds.ts";
+import { kindOf, ambiguityOf } from "./kinds.ts";
 import { MAX_TTL_MS, type SetTrust, type Trust } from "./model.ts";
 
 /** A trust as a request sets it. */
@@ -40,7 +40,7 @@ export function defineTrust(input: TrustInput): Definition {
 	if (kind === undefined) throw invalid("type is not that of this issuer: leave it out, and the server chooses it");
 	refuseAudience(input.audience, issuer, kind.type);
 	const claims = readClaims(input.claims);
-	const problem = looseness({ issuer, type: kind.type }, claims) ?? nameProblem(trust_domain, claims);
+	const problem = ambiguityOf({ issuer, type: kind.type }, claims) ?? nameProblem(trust_domain, claims);
 	if (problem !== undefined) throw invalid(problem);
 	return {
 		type: kind.type,

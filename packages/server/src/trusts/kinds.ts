@@ -84,11 +84,11 @@ function memberOf(path: string): string {
 }
 
 /**
- * Says which claims a trust lacks to mean one workload only.
+ * Finds why claims are ambiguous: which ones a trust lacks to mean only one workload.
  * @returns a sentence without anything that was received; undefined when it lacks none
  * Design: §15
  */
-export function looseness({ issuer, type }: Pick<Trust, "issuer" | "type">, claims: NamedClaims): string | undefined {
+export function ambiguityOf({ issuer, type }: Pick<Trust, "issuer" | "type">, claims: NamedClaims): string | undefined {
 	const paths = Object.keys(claims);
 	if (paths.some((path) => NOBODYS.includes(memberOf(path))))
 		return `claims cannot name ${NOBODYS.join(", ")}: issuer and audience have fields of their own`;
