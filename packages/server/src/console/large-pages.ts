@@ -2,7 +2,7 @@ import type { CallerKeys } from "../fair-queue.ts";
 import { type AccountSemaphore, createAccountSemaphore } from "../semaphore.ts";
 
 /** Divides the work on a page among turns of the event loop. */
-interface Pace {
+interface Scheduler {
 	step<T>(keys: CallerKeys, work: () => Promise<T>): Promise<T>;
 	each<Item>(keys: CallerKeys, items: AsyncIterable<Item>): AsyncGenerator<Item>;
 	map<Item, Made>(keys: CallerKeys, items: readonly Item[], make: (item: Item, index: number) => Made): Promise<Made[]>;
@@ -11,7 +11,7 @@ interface Pace {
 /** Dependencies of pages that look at many rows. */
 export interface LargePageNeeds {
 	/** One for all pages. */
-	pace: Pace;
+	scheduler: Scheduler;
 	comparisons: Pick<AccountSemaphore, "run">;
 	key_lists: Pick<AccountSemaphore, "run">;
 }

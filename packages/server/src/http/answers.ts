@@ -6,7 +6,7 @@ import { slotOfRequest } from "../request-slot.ts";
 import { createSemaphore } from "../semaphore.ts";
 import { PIECE_CHARS, Streamed } from "../streamed.ts";
 import { Budget, type Holder, type Recipient, type TakenShare } from "./budget.ts";
-import { Pace } from "./pace.ts";
+import { Scheduler } from "./scheduler.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -44,7 +44,7 @@ type Pieces = AsyncGenerator<Text, unknown, undefined>;
 export class Answers {
 	readonly #log: Log;
 	readonly #budget = new Budget(BUDGET, tooMuch);
-	readonly #pace = new Pace();
+	readonly #scheduler = new Scheduler();
 	readonly #making = createSemaphore(MAKING, { each: MAKING_OF_ONE });
 
 	constructor({ log, limits }: { log: Log; limits: Pick<Limits, "add"> }) {
@@ -97,7 +97,7 @@ export class Answers {
 		let length = 0;
 		while (length <= WHOLE_BYTES) {
 			if (outgoing.closed) throw clientGone();
-			const { done, value } = await this.#pace.step(keys, () => pieces.next());
+			const { done, value } = await this.#scheduler.step(keys, () => pieces.next());
 			if (done) return { first, isAll: true };
 			if (value.length > 0) first.push(value);
 			length += value.length;
@@ -130,7 +130,7 @@ export class Answers {
 		const write = createOutlet(outgoing);
 		try {
 			for (;;) {
-				const { done, value } = await this.#pace.step(keys, () => pieces.next());
+				const { done, value } = await this.#scheduler.step(keys, () => pieces.next());
 				moved();
 				if (done) break;
 				if (value.length > 0) await write(value);

@@ -5,11 +5,11 @@ import { AppError } from "../errors.ts";
 import type { CallerKeys } from "../fair-queue.ts";
 import { codeOf } from "../messages.ts";
 import { type Hold, MAX_BODY_BYTES, readBody } from "./bodies.ts";
-import { Pace } from "./pace.ts";
+import { Scheduler } from "./scheduler.ts";
 
 /** Size from which parsing a body may take milliseconds: it is spread over several turns. */
 const LARGE_BYTES = 64 * 1024;
-const pace = new Pace();
+const scheduler = new Scheduler();
 
 /** Largest form, in bytes: an identity provider's answer. */
 const MAX_FORM_BYTES = 256 * 1024;
@@ -37,7 +37,7 @@ export async function readJson(incoming: IncomingMessage, hold: Hold, keys: Call
 async function parseInTurns(bytes: Buffer, keys: CallerKeys): Promise<unknown> {
 	const steps = parseJsonInSteps(bytes);
 	for (;;) {
-		const { done, value } = await pace.step(keys, async () => steps.next());
+		const { done, value } = await scheduler.step(keys, async () => steps.next());
 		if (done) return value;
 	}
 }

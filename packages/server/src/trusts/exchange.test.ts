@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { githubClaims, type Json, newKey, signJwt } from "../../../../test/peers/issuer.ts";
 import { createThrottle } from "../accounts/throttle.ts";
-import { Pace } from "../http/pace.ts";
+import { Scheduler } from "../http/scheduler.ts";
 import { createTestLog } from "../testing/log.ts";
 import { aMachine, anEvent, aTrust, newId } from "../testing/rows.ts";
 import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
@@ -38,7 +38,7 @@ const throttle = createThrottle({ knows: () => false });
 async function show(jwt: string, more: Partial<ExchangeNeeds> = {}): Promise<unknown> {
 	const needs = {
 		...rules,
-		...{ log, jwt_sources: createJwtSources(), throttle, given_keys: new GivenKeys(), pace: new Pace() },
+		...{ log, jwt_sources: createJwtSources(), throttle, given_keys: new GivenKeys(), scheduler: new Scheduler() },
 		issuer_keys: {
 			async keysOf(source: KeySource) {
 				asked.push(source);
@@ -85,7 +85,7 @@ test("what an exchange takes up counts toward the account that made the machine,
 		...createJwtSources(),
 		note: (payer) => void payers.push(payer),
 	};
-	const pace: ExchangeNeeds["pace"] = {
+	const scheduler: ExchangeNeeds["scheduler"] = {
 		step([payer], work) {
 			payers.push(payer);
 			return work();
@@ -93,7 +93,7 @@ test("what an exchange takes up counts toward the account that made the machine,
 	};
 	await rules.store.trusts.set({ ...trust, id: newId(), single_use: false }, anEvent());
 	asked.length = 0;
-	assert.equal(await show(mint(), { pace, jwt_sources }), "given");
+	assert.equal(await show(mint(), { scheduler, jwt_sources }), "given");
 	payers.push(...asked.map(({ payer }) => payer));
 	assert.deepEqual(payers, [maker.id, maker.id, maker.id]);
 });

@@ -4,7 +4,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { after, test } from "node:test";
 import { part } from "../../../../test/peers/issuer.ts";
 import { createThrottle } from "../accounts/throttle.ts";
-import { Pace } from "../http/pace.ts";
+import { Scheduler } from "../http/scheduler.ts";
 import { createTestLog } from "../testing/log.ts";
 import { longestTurn } from "../testing/longest-turn.ts";
 import { aMachine, anEvent, aTrust } from "../testing/rows.ts";
@@ -39,7 +39,7 @@ test("32 JWTs that arrive at once for a machine of 20 trusts with 20 keys each l
 	const needs = {
 		...rules,
 		...{ log: createTestLog().log, jwt_sources: createJwtSources(), throttle: createThrottle({ knows: () => false }) },
-		...{ given_keys: new GivenKeys(), pace: new Pace() },
+		...{ given_keys: new GivenKeys(), scheduler: new Scheduler() },
 		issuer_keys: { keysOf: () => assert.fail("nothing is fetched"), kept: () => assert.fail("nothing is fetched") },
 	};
 	const show = (at: number) => {

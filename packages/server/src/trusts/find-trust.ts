@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Pace } from "../http/pace.ts";
+import type { Scheduler } from "../http/scheduler.ts";
 import type { NamedMachine } from "../machines/model.ts";
 import type { System } from "../system.ts";
 import { IssuerUnavailable } from "./fetch.ts";
@@ -19,7 +19,7 @@ export interface SearchNeeds {
 	issuer_keys: Pick<IssuerKeys, "keysOf" | "kept">;
 	given_keys: GivenKeys;
 	/** Spreads over several turns what strangers cause at no cost. */
-	pace: Pick<Pace, "step">;
+	scheduler: Pick<Scheduler, "step">;
 }
 
 /** A JWT that is to be let in, and the machine that it names. */
@@ -99,8 +99,8 @@ async function verifyInTime(
 }
 
 /** Does a part that takes time of its turn. */
-const step = <T>({ pace }: SearchNeeds, { payer, realm_id }: NamedMachine, work: () => Promise<T>): Promise<T> =>
-	pace.step([payer, realm_id], work);
+const step = <T>({ scheduler }: SearchNeeds, { payer, realm_id }: NamedMachine, work: () => Promise<T>): Promise<T> =>
+	scheduler.step([payer, realm_id], work);
 
 function expectationOf({ issuer, trust_domain, type, audience, claims }: Trust): Expectation {
 	return {

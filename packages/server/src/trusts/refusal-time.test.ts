@@ -6,7 +6,7 @@ import timers from "node:timers/promises";
 import { githubClaims, type Json, newKey, signJwt } from "../../../../test/peers/issuer.ts";
 import { createThrottle } from "../accounts/throttle.ts";
 import { AppError } from "../errors.ts";
-import { Pace } from "../http/pace.ts";
+import { Scheduler } from "../http/scheduler.ts";
 import { createTestLog } from "../testing/log.ts";
 import { aMachine, aRealm, aTrust } from "../testing/rows.ts";
 import { createTestSystem } from "../testing/system.ts";
@@ -72,7 +72,7 @@ function setUp(t: TestContext, issuer_keys: Pick<IssuerKeys, "keysOf" | "kept"> 
 		log: createTestLog().log,
 		jwt_sources: createJwtSources(),
 		given_keys: new GivenKeys(),
-		pace: new Pace(),
+		scheduler: new Scheduler(),
 	};
 	/** Milliseconds until the answer, and the answer. */
 	const ask = async (jwt: string, more: { realm?: string; machine?: string } = {}) => {

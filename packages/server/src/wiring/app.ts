@@ -31,7 +31,7 @@ import { Bodies } from "../http/bodies.ts";
 import { docsRoutes } from "../http/docs-routes.ts";
 import { createHeaders } from "../http/headers.ts";
 import { openApiRoute } from "../http/openapi-route.ts";
-import { Pace } from "../http/pace.ts";
+import { Scheduler } from "../http/scheduler.ts";
 import type { Route } from "../http/route.ts";
 import { invitationRoutes } from "../invitations/routes.ts";
 import type { MasterKeySource } from "../keys/keys.ts";
@@ -174,7 +174,7 @@ function createWorkLimits(limits: Pick<Limits, "add">) {
 }
 
 /** Makes what exchanges of JWTs share. */
-const createSearch = () => ({ jwt_sources: createJwtSources(), given_keys: new GivenKeys(), pace: new Pace() });
+const createSearch = () => ({ jwt_sources: createJwtSources(), given_keys: new GivenKeys(), scheduler: new Scheduler() });
 
 /** Makes what the rules of the server's own care need. */
 function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) {
@@ -196,11 +196,11 @@ function createSso({ system, address, limits, protocols }: AppParts) {
 function wireConsole(
 	parts: AppParts,
 	{ history }: Metrics,
-	rules: Omit<SiteNeeds, keyof AppParts | keyof Engines | "history" | "realms_per_account" | "second_factor" | "pace">,
+	rules: Omit<SiteNeeds, keyof AppParts | keyof Engines | "history" | "realms_per_account" | "second_factor" | "scheduler">,
 ) {
 	const { limits, base_url, second_factor } = parts.config;
 	const { realms_per_account } = limits;
-	const own = { history, realms_per_account, second_factor, pace: new Pace() };
+	const own = { history, realms_per_account, second_factor, scheduler: new Scheduler() };
 	return createConsole(base_url, { ...parts, ...parts.engines, ...rules, ...own });
 }
 

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { createBulkReads } from "../../audit/bulk-reads.ts";
 import { AppError } from "../../errors.ts";
 import type { CallerKeys } from "../../fair-queue.ts";
-import { Pace } from "../../http/pace.ts";
+import { Scheduler } from "../../http/scheduler.ts";
 import { createPromotions } from "../../secrets/promotion.ts";
 import { setSecret } from "../../secrets/secrets.ts";
 import { createWholeReads } from "../../secrets/snapshot.ts";
@@ -26,8 +26,8 @@ const session = aSession(account.id);
 await rules.store.accounts.openSession({ session, password: account.password }, anEvent());
 const { slug } = await addRealm(rules.store, account, { keyring: rules.keyring });
 
-/** A pace that counts its steps. */
-class CountingPace extends Pace {
+/** A scheduler that counts its steps. */
+class CountingScheduler extends Scheduler {
 	steps = 0;
 	override step<T>(keys: CallerKeys, work: () => Promise<T>): Promise<T> {
 		this.steps++;
@@ -35,12 +35,12 @@ class CountingPace extends Pace {
 	}
 }
 
-const pace = new CountingPace();
+const scheduler = new CountingScheduler();
 const large_pages = { comparisons: createComparisons(), key_lists: createKeyLists() };
 const needs: ComparePageNeeds = {
 	...rules,
 	bulk_reads: createBulkReads(rules.store.audit),
-	...{ whole_reads: createWholeReads(), promotions: createPromotions(), ...large_pages, pace },
+	...{ whole_reads: createWholeReads(), promotions: createPromotions(), ...large_pages, scheduler },
 	...{ enforce_expiry: false, realm_bytes: 1024 ** 3 },
 };
 const newActor = () => actorOf(account, { jti: session.jti });
@@ -71,15 +71,15 @@ async function open(pages: ReturnType<typeof comparePage>, query: object = {}): 
 const compare = () => open(comparePage(needs), { from: "dev", to: "test" });
 
 test("equal keys are compared one step at a time, so that a page without differences lets others take turns", async () => {
-	const before = pace.steps;
+	const before = scheduler.steps;
 	assert.match(await compare(), new RegExp(`${KEYS} keys have`));
-	assert.ok(pace.steps - before >= KEYS, `${pace.steps - before} steps`);
+	assert.ok(scheduler.steps - before >= KEYS, `${scheduler.steps - before} steps`);
 });
 
 test("a realm's keys are shown a few in each step", async () => {
-	const before = pace.steps;
+	const before = scheduler.steps;
 	assert.equal((await open(secretsPages(needs))).match(/<tr><th scope="row"/g)?.length, KEYS);
-	assert.equal(pace.steps - before, Math.ceil(KEYS / 50));
+	assert.equal(scheduler.steps - before, Math.ceil(KEYS / 50));
 });
 
 const list = () => open(secretsPages(needs));

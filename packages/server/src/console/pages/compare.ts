@@ -67,7 +67,7 @@ async function differences(
 	const { from, to } = pair;
 	const same = html`<p>${equal === 1 ? "1 key has" : `${equal} keys have`} the same value in both.</p>`;
 	if (found.length === 0) return html`<h2>${from} and ${to} do not differ</h2>${same}`;
-	const rows = await needs.pace.map(keysOf(actor), found, (difference, index) =>
+	const rows = await needs.scheduler.map(keysOf(actor), found, (difference, index) =>
 		row(difference, index, pair, token !== undefined),
 	);
 	const list = table(
@@ -86,7 +86,7 @@ async function differing(needs: ComparePageNeeds, actor: Visit["actor"], slug: s
 	const found: Difference[] = [];
 	let equal = 0;
 	const { groups } = await diffSecrets(needs, actor, slug, pair);
-	for await (const group of needs.pace.each(keysOf(actor), groups)) {
+	for await (const group of needs.scheduler.each(keysOf(actor), groups)) {
 		for (const difference of group) {
 			if (difference.status === "equal") equal += 1;
 			else if (found.length === MAX_SHOWN) return { found, equal, isAll: false };

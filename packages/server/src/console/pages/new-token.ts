@@ -60,7 +60,7 @@ async function realmsOf(needs: NewTokenNeeds, actor: Actor): Promise<string[]> {
 	let cursor: string | undefined;
 	do {
 		const page = { limit: 100, cursor };
-		const { rows, pagination } = await needs.pace.step(keysOf(actor), () => listRealms(needs, actor, page));
+		const { rows, pagination } = await needs.scheduler.step(keysOf(actor), () => listRealms(needs, actor, page));
 		slugs.push(...rows.map(({ slug }) => slug));
 		cursor = pagination.next_cursor;
 	} while (cursor !== undefined && slugs.length < MAX_REALMS);

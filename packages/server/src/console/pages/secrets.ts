@@ -41,7 +41,7 @@ async function secrets(needs: SecretsPageNeeds, { actor, params: [slug = ""], qu
 	const found = [...lines.values()].filter(({ key }) => key.toLowerCase().includes(q.toLowerCase()));
 	found.sort((one, other) => (one.key < other.key ? -1 : 1));
 	const now = needs.system.now().toISOString();
-	const rows = await needs.pace.map(keysOf(actor), found, (line) => row(slug, line, now, may("secrets:write")));
+	const rows = await needs.scheduler.map(keysOf(actor), found, (line) => row(slug, line, now, may("secrets:write")));
 	return {
 		...inRealm(slug, "Secrets", may),
 		title: slug,

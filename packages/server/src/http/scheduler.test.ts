@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
 import { withSlot } from "../request-slot.ts";
-import { Pace } from "./pace.ts";
+import { Scheduler } from "./scheduler.ts";
 
 const ADA = ["ada"] as const;
 
@@ -37,14 +37,14 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 test("the items of a generator that never waits are made in many turns, and come in their order", async () => {
-	const found = all(new Pace().each(ADA, working(12, 5)));
+	const found = all(new Scheduler().each(ADA, working(12, 5)));
 	// Two of them use up a turn's share.
 	assert.ok((await turnsOf(found)) >= 5);
 	assert.deepEqual(await found, [...Array(12).keys()]);
 });
 
 test("a long list is worked on in many turns, and its results keep their order", async () => {
-	const made = new Pace().map(ADA, [...Array(500).keys()], (item, index) => {
+	const made = new Scheduler().map(ADA, [...Array(500).keys()], (item, index) => {
 		work(0.2);
 		return [item, index];
 	});
@@ -57,23 +57,23 @@ test("a long list is worked on in many turns, and its results keep their order",
 });
 
 test("a step that exceeds a turn's share is followed by as long a pause", async () => {
-	const pace = new Pace();
+	const scheduler = new Scheduler();
 	const [began, ended]: [number[], number[]] = [[], []];
 	const long = async () => {
 		began.push(performance.now());
 		work(24);
 		ended.push(performance.now());
 	};
-	await Promise.all([pace.step(["ada"], long), pace.step(["bob"], long)]);
+	await Promise.all([scheduler.step(["ada"], long), scheduler.step(["bob"], long)]);
 	// A turn's share is 4 ms; a timer counts whole milliseconds.
 	assert.ok((began[1] ?? 0) - (ended[0] ?? 0) >= 18);
 });
 
 test("callers take turns, however many of one wait", async () => {
-	const pace = new Pace();
+	const scheduler = new Scheduler();
 	const order: string[] = [];
 	const step = (name: string, ...inner: string[]) =>
-		pace.step([name, ...inner], async () => {
+		scheduler.step([name, ...inner], async () => {
 			work(10);
 			order.push([name, ...inner].join("/"));
 		});
@@ -97,8 +97,8 @@ test("a generator ends when its reader does, and when the client of its request 
 			ended++;
 		}
 	}
-	const pace = new Pace();
-	for await (const _ of pace.each(ADA, many())) break;
+	const scheduler = new Scheduler();
+	for await (const _ of scheduler.each(ADA, many())) break;
 	assert.equal(ended, 1);
 	const listeners = new Set<() => void>();
 	const onOver = (listener: () => void) => {
@@ -106,7 +106,7 @@ test("a generator ends when its reader does, and when the client of its request 
 		return () => void listeners.delete(listener);
 	};
 	const slot = { release: () => undefined, reacquire: async () => undefined, onOver };
-	const reading = withSlot(slot, () => all(pace.each(ADA, many())), undefined);
+	const reading = withSlot(slot, () => all(scheduler.each(ADA, many())), undefined);
 	setImmediate(() => {
 		for (const listener of listeners) listener();
 	});
@@ -115,12 +115,12 @@ test("a generator ends when its reader does, and when the client of its request 
 });
 
 test("a process that was stopped within a step makes others wait for no more than a moment", async (t) => {
-	const pace = new Pace();
+	const scheduler = new Scheduler();
 	let stopped_ms = 0;
 	const real = performance.now.bind(performance);
 	t.mock.method(performance, "now", () => real() + stopped_ms);
 	const stop = async () => {
 		stopped_ms = 600_000;
 	};
-	await Promise.all([pace.step(["ada"], stop), pace.step(["bob"], async () => undefined)]);
+	await Promise.all([scheduler.step(["ada"], stop), scheduler.step(["bob"], async () => undefined)]);
 });

@@ -16,7 +16,7 @@ const FEW = 50;
  * at a time, so what bounds these bounds the waiting steps. After a step that exceeds a turn's share, the others wait for as long as it exceeded
  * it: what cannot be divided, such as JSON.parse of a megabyte, leaves other requests several turns in between. Design: §13
  */
-export class Pace {
+export class Scheduler {
 	#used_ms = 0;
 	#rest_ms = 0;
 	#next: NodeJS.Immediate | NodeJS.Timeout | undefined;
