@@ -4,7 +4,7 @@ import { system } from "../../system.ts";
 import type { Store, StoreState } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
-import { takeDatabase } from "./admission.ts";
+import { claimDatabase } from "./claim-database.ts";
 import { type Changes, createChanges, type Trust } from "./changes.ts";
 import { exportToSqlite } from "./sqlite-export.ts";
 import type { ReadPool } from "./read-pools.ts";
@@ -54,7 +54,7 @@ export async function openPostgresStore({
 		const guard = createGuard();
 		let changes: Changes | undefined;
 		const writing = await links.open(async (connection) => {
-			if (isShared !== true) await takeDatabase(connection);
+			if (isShared !== true) await claimDatabase(connection);
 			if ((await changes?.isKeptIn(connection)) === false) onFailure(lostAnswers());
 		});
 		const findAlterations = await migrate(writing, now.toISOString());

@@ -20,10 +20,10 @@ const PROPERTIES = `SELECT pg_backend_pid() AS pid, current_setting('server_vers
 	current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby`;
 
 /**
- * Takes the database for this server, as long as the connection lasts.
+ * Claims the database for this server, as long as the connection lasts.
  * @throws FatalError saying why the database cannot be used, or that another server uses it
  */
-export async function takeDatabase(connection: Connection): Promise<void> {
+export async function claimDatabase(connection: Connection): Promise<void> {
 	const [found] = await connection.rows<Properties>(PROPERTIES);
 	const reason = found && reasonAgainst(found, connection.process_id);
 	if (reason !== undefined) throw new FatalError(reason);
