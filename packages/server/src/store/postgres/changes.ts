@@ -5,7 +5,7 @@ import { storeUnavailable, outcomeUnknown } from "../errors.ts";
 import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sealTip } from "../row-ledger.ts";
 import { CommitUnknown, type Sql } from "./connection.ts";
 import type { Change } from "./database.ts";
-import { FACTS, factsOf } from "./event-facts.ts";
+import { INDEXED_FIELDS, indexedFieldsOf } from "./event-index.ts";
 import type { Link } from "./link.ts";
 import { CHANGES_LOCK } from "./locks.ts";
 import { createRowChanges, createRows } from "./rows.ts";
@@ -113,7 +113,7 @@ function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefi
 	return undefined;
 }
 
-const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, ${FACTS.join(", ")})
+const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, ${INDEXED_FIELDS.join(", ")})
 	SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[], $10::text[], $11::text[], $12::text[])`;
 
 /** Marks that a change leaves in the database: its place in the log, and the sealed tip, which no other change has. */
@@ -125,11 +125,11 @@ interface Written {
 
 async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): Promise<Written> {
 	if (events.length > 0) {
-		const facts = events.map(({ data }) => factsOf(data));
+		const facts = events.map(({ data }) => indexedFieldsOf(data));
 		const column = <Name extends keyof StoredEvent>(name: Name) => events.map((event) => event[name]);
 		await sql.run(ADD_EVENTS, [
 			...[column("seq"), column("timestamp"), column("type"), column("actor"), column("realm_id"), column("realm")],
-			...[column("data"), column("hash"), ...FACTS.map((_, index) => facts.map((one) => one[index]))],
+			...[column("data"), column("hash"), ...INDEXED_FIELDS.map((_, index) => facts.map((one) => one[index]))],
 		]);
 	}
 	const written = { end: chain.tip(), hasEvents: events.length > 0 };

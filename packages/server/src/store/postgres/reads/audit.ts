@@ -5,7 +5,7 @@ import { beginVerification } from "../../../audit/verify.ts";
 import type { RowKey } from "../../../crypto/row-macs.ts";
 import type { Implementations } from "../../store.ts";
 import type { Late, Snapshot } from "../database.ts";
-import { isFoundRight } from "../event-facts.ts";
+import { matchesIndex } from "../event-index.ts";
 import { auditDays } from "./audit-days.ts";
 import { namedKeys, SETS_WITH_KEY, soundSets } from "./key-sets.ts";
 import { COLUMNS, everyEvent } from "./log-segments.ts";
@@ -64,7 +64,7 @@ export function auditReads(db: Snapshot, keys: () => readonly RowKey[]): AuditRe
 			const verification = beginVerification([...own, ...anchors]);
 			const isSound = soundSets(sql);
 			for await (const event of everyEvent(sql))
-				if (!verification.take(event, isFoundRight(event) && (await isSound(event)))) break;
+				if (!verification.take(event, matchesIndex(event) && (await isSound(event)))) break;
 			return verification.report();
 		},
 		compare: () => compareRows(sql, keys()),

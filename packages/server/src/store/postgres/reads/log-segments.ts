@@ -1,5 +1,5 @@
 import type { Sql } from "../connection.ts";
-import { FACTS, type FoundEvent } from "../event-facts.ts";
+import { INDEXED_FIELDS, type IndexedEvent } from "../event-index.ts";
 
 /** Columns of an event. */
 export const COLUMNS = "seq, timestamp, type, actor, realm_id, realm, data, hash";
@@ -12,11 +12,11 @@ export async function* everyEvent(
 	sql: Sql,
 	which = "true",
 	values: readonly unknown[] = [],
-): AsyncGenerator<FoundEvent, undefined> {
+): AsyncGenerator<IndexedEvent, undefined> {
 	// Another program may have put events before the first.
 	for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-		const events = await sql.rows<FoundEvent>(
-			`SELECT ${COLUMNS}, ${FACTS.join(", ")} FROM audit_event WHERE seq > $1 AND ${which} ORDER BY seq LIMIT ${SEGMENT}`,
+		const events = await sql.rows<IndexedEvent>(
+			`SELECT ${COLUMNS}, ${INDEXED_FIELDS.join(", ")} FROM audit_event WHERE seq > $1 AND ${which} ORDER BY seq LIMIT ${SEGMENT}`,
 			[after, ...values],
 		);
 		yield* events;
