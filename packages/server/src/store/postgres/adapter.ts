@@ -3,7 +3,7 @@ import type { RowKey, RowMacs } from "../../crypto/row-macs.ts";
 import { runInBatches } from "../in-batches.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
 import type { Session } from "./connection.ts";
-import type { Change, Late, Snapshot } from "./database.ts";
+import type { Change, Async, Snapshot } from "./database.ts";
 import type { ReadPool, PoolName } from "./read-pools.ts";
 import type { FindAlterations } from "./migrate.ts";
 import { withoutNullCharacters } from "./null-characters.ts";
@@ -92,7 +92,7 @@ export function createAdapter(ways: Ways): Operations {
 }
 
 /** All nouns of the port. */
-type All<Nouns> = { [Noun in keyof Nouns]: Late<Nouns[Noun]> };
+type All<Nouns> = { [Noun in keyof Nouns]: Async<Nouns[Noun]> };
 
 function readsOf(
 	db: Snapshot,

@@ -16,8 +16,8 @@ export interface Change extends RowChanges {
 	ledger(): RowLedger | undefined;
 }
 
-/** Operations as PostgreSQL runs them. */
-export type Late<Verbs> = {
+/** Operations, each of which answers a promise. */
+export type Async<Verbs> = {
 	[Verb in keyof Verbs]: Verbs[Verb] extends (...args: infer Args) => infer Result
 		? (...args: Args) => Promise<Result>
 		: never;

@@ -1,12 +1,12 @@
 import type { Account, SessionOwner } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
 /** Behind every character that an e-mail may hold. */
 const LAST_CHARACTER = "\u{10ffff}";
 
 /** Answers questions about accounts and sessions. */
-export function accountReads(db: Snapshot): Late<Implementations<"read">["accounts"]> {
+export function accountReads(db: Snapshot): Async<Implementations<"read">["accounts"]> {
 	const one = async (condition: string, value: string): Promise<Account | undefined> =>
 		(await db.believed("account", condition, [value]))[0];
 	return {

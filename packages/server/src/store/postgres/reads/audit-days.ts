@@ -1,10 +1,10 @@
 import type { DayCounts, DayRange } from "../../../audit/event-query.ts";
 import type { Implementations } from "../../store.ts";
 import type { Sql } from "../connection.ts";
-import type { Late } from "../database.ts";
+import type { Async } from "../database.ts";
 import { SETS_WITH_KEY } from "./key-sets.ts";
 
-type AuditDays = Pick<Late<Implementations<"scan">["audit"]>, "perDay" | "readsPerDay">;
+type AuditDays = Pick<Async<Implementations<"scan">["audit"]>, "perDay" | "readsPerDay">;
 
 /** Days of a range, by two lists of their first instants and of the instants behind them. */
 const days = (starts: string, ends: string) =>

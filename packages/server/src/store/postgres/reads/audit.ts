@@ -4,7 +4,7 @@ import type { Anchor, ChainedEvent, Checkpoint, LatestProof, ListedEvent, Stored
 import { beginVerification } from "../../../audit/verify.ts";
 import type { RowKey } from "../../../crypto/row-macs.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 import { matchesIndex } from "../event-index.ts";
 import { auditDays } from "./audit-days.ts";
 import { namedKeys, SETS_WITH_KEY, soundSets } from "./key-sets.ts";
@@ -12,7 +12,7 @@ import { COLUMNS, everyEvent } from "./log-segments.ts";
 import { realmsOf } from "./realm-rows.ts";
 import { compareRows } from "./row-comparison.ts";
 
-type AuditReads = Late<Implementations<"read">["audit"] & Implementations<"scan">["audit"]>;
+type AuditReads = Async<Implementations<"read">["audit"] & Implementations<"scan">["audit"]>;
 
 /** Answers questions about the log. @param keys those of the rows */
 export function auditReads(db: Snapshot, keys: () => readonly RowKey[]): AuditReads {

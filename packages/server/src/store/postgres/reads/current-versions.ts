@@ -1,9 +1,9 @@
 import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 import { type BriefVersion, briefVersions } from "./brief-versions.ts";
 
-type Reads = Pick<Late<Implementations<"scan">["secrets"]>, "currentVersions" | "pairs">;
+type Reads = Pick<Async<Implementations<"scan">["secrets"]>, "currentVersions" | "pairs">;
 
 interface Current extends BriefVersion {
 	id: number;

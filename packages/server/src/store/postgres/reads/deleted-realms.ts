@@ -1,10 +1,10 @@
 import type { DeletedRealm, Restorable } from "../../../realms/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 import type { StoredRows } from "../stored-rows.ts";
 import { shown } from "./realm-rows.ts";
 
-type Reads = Late<
+type Reads = Async<
 	Pick<Implementations<"read">["realms"], "findDeleted" | "deletedBefore"> &
 		Pick<Implementations<"scan">["realms"], "deleted" | "countDeleted" | "unended">
 >;

@@ -1,8 +1,8 @@
 import type { DeletedSecret } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
-type Reads = Pick<Late<Implementations<"scan">["secrets"]>, "deleted" | "countDeleted">;
+type Reads = Pick<Async<Implementations<"scan">["secrets"]>, "deleted" | "countDeleted">;
 
 const RESTORABLE = "realm_id = $1 AND ($2::text IS NULL OR environment = $2) AND deleted_at > $3";
 

@@ -1,10 +1,10 @@
 import type { EngineConfigRow } from "../../../engines/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 import type { StoredRows } from "../stored-rows.ts";
 
 /** Answers questions about engines' configurations. */
-export function engineReads(db: Snapshot): Late<Implementations<"read">["engines"]> {
+export function engineReads(db: Snapshot): Async<Implementations<"read">["engines"]> {
 	return {
 		async config(engine, realm_id, state) {
 			const current = "engine = $1 AND realm_id = $2 AND state = $3";

@@ -1,9 +1,9 @@
 import { isConfirmed } from "../../../factors/decide.ts";
 import type { Factor } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
-type FactorReads = Late<Implementations<"read">["factors"] & Implementations<"scan">["factors"]>;
+type FactorReads = Async<Implementations<"read">["factors"] & Implementations<"scan">["factors"]>;
 
 /** Lists the second factors of an account, in the order in which they were made. */
 export function factorsOf(db: Snapshot, user_id: string): Promise<Factor[]> {

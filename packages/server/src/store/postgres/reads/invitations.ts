@@ -1,6 +1,6 @@
 import { type Invitation, type InvitationWithRoles, MAX_INVITATIONS_USED } from "../../../invitations/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
 /** Condition on an invitation that has not expired; $2 names its maker, or nobody. */
 const LISTED = "expires_at > $1 AND $2 IN (created_by, '')";
@@ -10,7 +10,7 @@ const OF_ADDRESS = `email = $1 AND expires_at > $2 ORDER BY id LIMIT ${MAX_INVIT
 const OF_ADMINS = "created_by IN (SELECT id FROM account WHERE instance_admin AND disabled_at IS NULL)";
 
 /** Answers questions about open invitations. */
-export function invitationReads(db: Snapshot): Late<Implementations<"read">["invitations"]> {
+export function invitationReads(db: Snapshot): Async<Implementations<"read">["invitations"]> {
 	const find = async (condition: string, values: readonly unknown[]) =>
 		withRoles(db, await db.believed("invitation", condition, values));
 	return {

@@ -1,8 +1,8 @@
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
 /** Answers questions about the keyring, whose rows nothing can authenticate before it is open. */
-export function keyReads(db: Snapshot): Late<Implementations<"read">["keys"] & Implementations<"scan">["keys"]> {
+export function keyReads(db: Snapshot): Async<Implementations<"read">["keys"] & Implementations<"scan">["keys"]> {
 	return {
 		async fingerprint() {
 			return (await db.stored("meta", "name = 'master_key_fingerprint'"))[0]?.value;

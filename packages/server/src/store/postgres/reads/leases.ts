@@ -1,9 +1,9 @@
 import { type LeaseFilter, OPEN_STATES } from "../../../leases/model.ts";
 import { isIn } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
-type LeaseReads = Late<Implementations<"read">["leases"] & Implementations<"scan">["leases"]>;
+type LeaseReads = Async<Implementations<"read">["leases"] & Implementations<"scan">["leases"]>;
 
 /** Answers questions about leases. */
 export function leaseReads(db: Snapshot): LeaseReads {

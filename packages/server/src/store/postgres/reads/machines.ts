@@ -1,9 +1,9 @@
 import { payerOf } from "../../../machines/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 import { liveRealm, roleIn } from "./realm-rows.ts";
 
-type MachineReads = Late<Implementations<"read">["machines"]>;
+type MachineReads = Async<Implementations<"read">["machines"]>;
 
 /** Answers questions about machines and their tokens. */
 export function machineReads(db: Snapshot): MachineReads {

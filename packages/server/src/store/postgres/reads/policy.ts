@@ -1,8 +1,8 @@
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
 /** Answers questions about bindings. */
-export function policyReads(db: Snapshot): Late<Implementations<"read">["policy"]> {
+export function policyReads(db: Snapshot): Async<Implementations<"read">["policy"]> {
 	return {
 		list: (realm_id, after, limit) =>
 			db.believed("binding", "realm_id = $1 AND id > $2 ORDER BY id LIMIT $3", [realm_id, after, limit]),

@@ -1,11 +1,11 @@
 import type { RealmAccess } from "../../../realms/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 import { deletedRealmReads } from "./deleted-realms.ts";
 import { fullestOf } from "./fullest.ts";
 import { memberships, roleIn, shown } from "./realm-rows.ts";
 
-type RealmReads = Late<Implementations<"read">["realms"] & Implementations<"scan">["realms"]>;
+type RealmReads = Async<Implementations<"read">["realms"] & Implementations<"scan">["realms"]>;
 
 /** Answers questions about realms: live ones, unless they say so. */
 export function realmReads(db: Snapshot): RealmReads {

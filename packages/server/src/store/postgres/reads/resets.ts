@@ -1,8 +1,8 @@
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
 /** Answers questions about reset codes. */
-export function resetReads(db: Snapshot): Late<Implementations<"read">["resets"]> {
+export function resetReads(db: Snapshot): Async<Implementations<"read">["resets"]> {
 	return {
 		async ofUser(user_id, now) {
 			return (await db.believed("reset_code", "user_id = $1 AND expires_at > $2", [user_id, now]))[0];

@@ -1,9 +1,9 @@
 import type { Restore } from "../../../backups/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
 /** Answers the question for the report that a restore left. */
-export function restoreReads(db: Snapshot): Late<Implementations<"read">["backups"]> {
+export function restoreReads(db: Snapshot): Async<Implementations<"read">["backups"]> {
 	return {
 		async restored() {
 			const [told] = await db.believed("meta", "name = 'restore_to_tell'");

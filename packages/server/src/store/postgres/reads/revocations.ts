@@ -1,6 +1,6 @@
 import { MAX_MADE_SHOWN } from "../../../revocation/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 import type { StoredRows } from "../stored-rows.ts";
 
 const MADE = "created_by = $1 AND created_at > $2";
@@ -11,7 +11,7 @@ const isLive = (machine: string) =>
 	`EXISTS (SELECT 1 FROM machine AS own JOIN realm ON realm.id = own.realm_id WHERE own.id = ${machine} AND deleted_at IS NULL)`;
 
 /** Answers questions about what a revocation can end. */
-export function revocationReads(db: Snapshot): Late<Implementations<"scan">["revocations"]> {
+export function revocationReads(db: Snapshot): Async<Implementations<"scan">["revocations"]> {
 	return {
 		async made(whose, since, now) {
 			const by = [whose, since];

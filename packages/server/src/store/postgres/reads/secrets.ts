@@ -2,12 +2,12 @@ import { keySetOf } from "../../../audit/key-parts.ts";
 import type { SecretVersion } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 import { briefVersions } from "./brief-versions.ts";
 import { currentVersionReads } from "./current-versions.ts";
 import { deletedSecretReads } from "./deleted-secrets.ts";
 
-type SecretReads = Late<Implementations<"read">["secrets"] & Implementations<"scan">["secrets"]>;
+type SecretReads = Async<Implementations<"read">["secrets"] & Implementations<"scan">["secrets"]>;
 
 const NAMED = "realm_id = $1 AND environment = $2 AND key = $3";
 const LIVE = "realm_id = $1 AND ($2::text IS NULL OR environment = $2) AND deleted_at IS NULL";

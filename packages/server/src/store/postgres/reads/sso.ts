@@ -1,8 +1,8 @@
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
 /** Answers questions about providers and their people. */
-export function ssoReads(db: Snapshot): Late<Implementations<"read">["sso"]> {
+export function ssoReads(db: Snapshot): Async<Implementations<"read">["sso"]> {
 	return {
 		providers: () => db.believed("sso_provider", "true ORDER BY name"),
 		async provider(name) {

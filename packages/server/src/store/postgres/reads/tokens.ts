@@ -1,10 +1,10 @@
 import { limitsText } from "../../../machines/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 import { ownerOf } from "./accounts.ts";
 import { machineById } from "./machines.ts";
 
-type TokenReads = Late<Implementations<"read">["tokens"] & Implementations<"scan">["tokens"]>;
+type TokenReads = Async<Implementations<"read">["tokens"] & Implementations<"scan">["tokens"]>;
 
 /** Selects the token $1 and all tokens made by it, directly or through others, altered rows included. */
 export const LINEAGE = `WITH RECURSIVE lineage (id) AS (

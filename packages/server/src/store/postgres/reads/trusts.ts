@@ -1,8 +1,8 @@
 import type { Implementations } from "../../store.ts";
-import type { Late, Snapshot } from "../database.ts";
+import type { Async, Snapshot } from "../database.ts";
 
 /** Answers questions about trusts. */
-export function trustReads(db: Snapshot): Late<Implementations<"read">["trusts"]> {
+export function trustReads(db: Snapshot): Async<Implementations<"read">["trusts"]> {
 	return {
 		async byName(machine_id, name) {
 			return (await db.believed("trust", "machine_id = $1 AND name = $2", [machine_id, name]))[0];

@@ -1,14 +1,14 @@
 import { decideRegistration, decideStatusChange } from "../../../accounts/decide.ts";
 import type { Account, StatusOutcome } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { everRegistered } from "../reads/accounts.ts";
 import { hasFactor } from "../reads/factors.ts";
 import { prove } from "./factor-proofs.ts";
 import { endInvitations, giveRoles, usableInvitations, useInvitations } from "./invitations.ts";
 import { noteSource, openSession } from "./sessions.ts";
 
-type AccountWrites = Late<Implementations<"write">["accounts"]>;
+type AccountWrites = Async<Implementations<"write">["accounts"]>;
 
 /** Makes the operations on accounts and sessions. */
 export function accountWrites(db: Change): AccountWrites {

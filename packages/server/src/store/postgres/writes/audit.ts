@@ -1,8 +1,8 @@
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { keySetWrites } from "./key-sets.ts";
 
-type AuditWrites = Late<Implementations<"write">["audit"]>;
+type AuditWrites = Async<Implementations<"write">["audit"]>;
 
 /** Makes the operations on the log itself, other than appending an operation's own event. */
 export function auditWrites(db: Change): AuditWrites {

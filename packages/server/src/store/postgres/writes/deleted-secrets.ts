@@ -1,11 +1,11 @@
 import { type DeletedSecret, VERSION_BYTES } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import type { StoredRows } from "../stored-rows.ts";
 import { countIn, headOf, nextHead } from "./secret-rows.ts";
 
-type Removing = Pick<Late<Implementations<"write">["secrets"]>, "remove" | "restore" | "purge" | "purgeDeleted">;
+type Removing = Pick<Async<Implementations<"write">["secrets"]>, "remove" | "restore" | "purge" | "purgeDeleted">;
 
 /** Limits on what one transaction removes: all other changes wait behind it. */
 const MOST_SECRETS = 100;

@@ -1,6 +1,6 @@
 import { VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 
 /** Limits on what one transaction removes of a purged realm: all other changes wait behind it. */
 const MOST_SECRETS = 2000;
@@ -19,7 +19,7 @@ const ENDED_WITH_REALM = [
 const PURGING = "";
 
 /** Makes the operations that remove a deleted realm's rows, a part at a time. */
-export function emptying(db: Change): Pick<Late<Implementations<"write">["realms"]>, "empty" | "endRestricted"> {
+export function emptying(db: Change): Pick<Async<Implementations<"write">["realms"]>, "empty" | "endRestricted"> {
 	return {
 		async empty({ id, deleted_before }) {
 			const [doomed] = await db.stored("realm", "id = $1 AND deleted_at < $2", [id, deleted_before]);

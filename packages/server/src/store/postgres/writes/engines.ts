@@ -1,6 +1,6 @@
 import type { EngineConfigRow } from "../../../engines/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 
 /**
@@ -17,7 +17,7 @@ type Scope = Pick<EngineConfigRow, "engine" | "realm_id">;
 const OF_SCOPE = "engine = $1 AND realm_id = $2";
 
 /** Makes the operations on engines' configurations. */
-export function engineWrites(db: Change): Late<Implementations<"write">["engines"]> {
+export function engineWrites(db: Change): Async<Implementations<"write">["engines"]> {
 	const retire = ({ engine, realm_id }: Scope) =>
 		db.update("engine_config", { state: "retired" }, `${OF_SCOPE} AND state = 'active'`, [engine, realm_id]);
 	const dropUnused = ({ engine, realm_id }: Scope) =>

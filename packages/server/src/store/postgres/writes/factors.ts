@@ -1,12 +1,12 @@
 import { isConfirmed, mayAdd, mayRemove } from "../../../factors/decide.ts";
 import type { RecoveryCodes } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { factorsOf } from "../reads/factors.ts";
 import { endCopy, isAccount, prove, useProof } from "./factor-proofs.ts";
 import { noteSource, openSession } from "./sessions.ts";
 
-type FactorWrites = Late<Implementations<"write">["factors"]>;
+type FactorWrites = Async<Implementations<"write">["factors"]>;
 
 /** Makes the operations on second factors. */
 export function factorWrites(db: Change): FactorWrites {

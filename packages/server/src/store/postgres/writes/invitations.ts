@@ -3,11 +3,11 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { decideInvitation, decideInvitedRole, isUsable } from "../../../invitations/decide.ts";
 import type { Role } from "../../../policy/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { liveRealm, roleById } from "../reads/realm-rows.ts";
 import { bindingCounts } from "./policy.ts";
 
-type InvitationWrites = Late<Implementations<"write">["invitations"]>;
+type InvitationWrites = Async<Implementations<"write">["invitations"]>;
 
 /** Condition on some expired invitations, the same ones each time. Each has up to ten roles. */
 const SOME_EXPIRED = "id IN (SELECT id FROM invitation WHERE expires_at < $1 ORDER BY expires_at, id LIMIT 100)";

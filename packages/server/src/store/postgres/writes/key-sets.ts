@@ -1,9 +1,9 @@
 import type { KeyPart } from "../../../audit/key-parts.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 
 /** Makes the operations on the names that events of bulk reads refer to. What is stored already stays as it is. */
-export function keySetWrites(db: Change): Pick<Late<Implementations<"write">["audit"]>, "keepParts" | "appendNaming"> {
+export function keySetWrites(db: Change): Pick<Async<Implementations<"write">["audit"]>, "keepParts" | "appendNaming"> {
 	const keepParts = async (parts: readonly KeyPart[]) => {
 		for (const { hash, keys } of parts) if (keys !== undefined) await keepPart(db, hash, keys.split("\n"));
 	};

@@ -1,5 +1,5 @@
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { setMeta } from "./meta.ts";
 import { renewRows } from "./row-renewal.ts";
 
@@ -9,7 +9,7 @@ const FINGERPRINT = "master_key_fingerprint";
 const ROW_KEYS = "purpose = 'rows' AND realm_id = '' AND state = 'retired'";
 
 /** Makes the operations on the keyring. */
-export function keyWrites(db: Change): Late<Implementations<"write">["keys"]> {
+export function keyWrites(db: Change): Async<Implementations<"write">["keys"]> {
 	const fingerprint = async () => (await db.stored("meta", "name = $1", [FINGERPRINT]))[0]?.value;
 	return {
 		async initialize(input, event) {

@@ -3,12 +3,12 @@ import { type NewLease, TRANSITIONS } from "../../../leases/model.ts";
 import { refuseMaker } from "../../../policy/decide.ts";
 import { from } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 import { currentAccess } from "./current-access.ts";
 import { transit } from "./lease-transition.ts";
 
-type Beginning = Pick<Late<Implementations<"write">["leases"]>, "begin" | "activate" | "doubt">;
+type Beginning = Pick<Async<Implementations<"write">["leases"]>, "begin" | "activate" | "doubt">;
 
 /** Columns of a lease that are not known before it exists. */
 const NOT_YET = {

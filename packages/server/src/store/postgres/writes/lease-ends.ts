@@ -1,11 +1,11 @@
 import type { AuditEvent } from "../../../audit/model.ts";
 import { type Lease, TRANSITIONS, type Transition } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { transition } from "./lease-transition.ts";
 
-type Ending = Pick<Late<Implementations<"write">["leases"]>, "abort" | "settle" | "abandon">;
+type Ending = Pick<Async<Implementations<"write">["leases"]>, "abort" | "settle" | "abandon">;
 
 /** Makes the operations that lead from an open state to a closed one. Closing a retired configuration's last lease removes that configuration and later ones. */
 export function ending(db: Change): Ending {

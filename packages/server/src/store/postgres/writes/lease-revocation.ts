@@ -1,9 +1,9 @@
 import { type Lease, type LeaseStore, type RevokeReason, TRANSITIONS, type Transition } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { transit, transition } from "./lease-transition.ts";
 
-type Revoking = Pick<Late<Implementations<"write">["leases"]>, "revoke" | "revokeMany" | "reopen" | "markLost">;
+type Revoking = Pick<Async<Implementations<"write">["leases"]>, "revoke" | "revokeMany" | "reopen" | "markLost">;
 
 /** Selects the leases to revoke together. */
 type Selection = Parameters<LeaseStore["revokeMany"]>[0];

@@ -1,12 +1,12 @@
 import { TRANSITIONS } from "../../../leases/model.ts";
 import { from } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { leadTo, transit } from "./lease-transition.ts";
 import { setMeta } from "./meta.ts";
 
 type Upkeep = Pick<
-	Late<Implementations<"write">["leases"]>,
+	Async<Implementations<"write">["leases"]>,
 	"postpone" | "hasten" | "delivered" | "recover" | "distrust" | "saveClock" | "resume" | "forget"
 >;
 

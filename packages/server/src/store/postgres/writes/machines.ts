@@ -3,13 +3,13 @@ import { decideMachine, decideMachineToken } from "../../../machines/decide.ts";
 import type { MachineToken } from "../../../machines/model.ts";
 import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 
 const NAMED = "realm_id = $1 AND name = $2";
 
 /** Makes the operations on machines and their tokens. */
-export function machineWrites(db: Change): Late<Implementations<"write">["machines"]> {
+export function machineWrites(db: Change): Async<Implementations<"write">["machines"]> {
 	return {
 		async set(machine, event) {
 			const { realm_id, name, role, scopes, environment, engines, description } = machine;

@@ -1,12 +1,12 @@
 import { decideBinding } from "../../../policy/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 
 const OF_USER = "realm_id = $1 AND user_id = $2";
 
 /** Makes the operations on bindings. */
-export function policyWrites(db: Change): Late<Implementations<"write">["policy"]> {
+export function policyWrites(db: Change): Async<Implementations<"write">["policy"]> {
 	return {
 		async bind(binding, event) {
 			const { realm_id, user_id } = binding;

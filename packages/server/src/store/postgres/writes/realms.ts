@@ -1,13 +1,13 @@
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 import { emptying, endRestricted } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { revokeLeases } from "./lease-revocation.ts";
 import { bindingCounts } from "./policy.ts";
 
-type RealmWrites = Late<Implementations<"write">["realms"]>;
+type RealmWrites = Async<Implementations<"write">["realms"]>;
 
 /** Condition on the machines of realm $1, for a table that names them. */
 const OF_MACHINES = "machine_id IN (SELECT id FROM machine WHERE realm_id = $1)";

@@ -2,10 +2,10 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { decideRecovery, decideReset, MAX_TOLD_REALMS } from "../../../resets/decide.ts";
 import type { DroppedFactors, ResetCode } from "../../../resets/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { dropFactors } from "./factors.ts";
 
-type ResetWrites = Late<Implementations<"write">["resets"]>;
+type ResetWrites = Async<Implementations<"write">["resets"]>;
 
 /** Makes the operations on reset codes. */
 export function resetWrites(db: Change): ResetWrites {

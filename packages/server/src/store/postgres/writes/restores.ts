@@ -1,8 +1,8 @@
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 
 /** Makes the operation on the report that a restore left. */
-export function restoreWrites(db: Change): Late<Implementations<"write">["backups"]> {
+export function restoreWrites(db: Change): Async<Implementations<"write">["backups"]> {
 	return {
 		async noteRestored(event) {
 			if ((await db.remove("meta", "name = 'restore_to_tell'")) === 0) return false;

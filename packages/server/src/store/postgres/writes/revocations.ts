@@ -1,6 +1,6 @@
 import type { Revocation } from "../../../revocation/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { endInvitations } from "./invitations.ts";
 import { forewarnLeases, revokeLeases } from "./lease-revocation.ts";
 
@@ -28,7 +28,7 @@ const REALMS_OF_MADE = `SELECT id, slug FROM realm WHERE deleted_at IS NULL AND 
 ) ORDER BY id LIMIT ${MAX_TOLD_REALMS}`;
 
 /** Makes the operation that revokes access. */
-export function revocationWrites(db: Change): Late<Implementations<"write">["revocations"]> {
+export function revocationWrites(db: Change): Async<Implementations<"write">["revocations"]> {
 	return {
 		async revoke({ user_id, realm_id, keep, links_since = AFTER_ALL, made_since, now_ms, isFurther }, event) {
 			const selection = { user_id, realm_id, engine: undefined, now_ms };

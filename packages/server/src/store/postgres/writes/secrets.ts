@@ -2,7 +2,7 @@ import type { AuditEvent, EventData } from "../../../audit/model.ts";
 import type { Pruning, RealmQuota } from "../../../secrets/decide.ts";
 import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { removing } from "./deleted-secrets.ts";
 import { countIn, findPruning, type Head, headOf, nextHead, quotaOf } from "./secret-rows.ts";
 
@@ -19,7 +19,7 @@ interface Planned {
 }
 
 /** Makes the operations on secrets. */
-export function secretWrites(db: Change): Late<Implementations<"write">["secrets"]> {
+export function secretWrites(db: Change): Async<Implementations<"write">["secrets"]> {
 	return {
 		async set(input, event) {
 			const held = await quotaOf(db, input);

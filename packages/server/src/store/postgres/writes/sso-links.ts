@@ -2,11 +2,11 @@ import { isProofOf } from "../../../accounts/decide.ts";
 import type { OwnerProof } from "../../../accounts/model.ts";
 import { decideLink, decideUnlink, type LinkedIdentity } from "../../../sso/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { useForChange } from "./factor-proofs.ts";
 import { accountOf, identitiesOf, ownerOf } from "./sso-people.ts";
 
-type LinkWrites = Pick<Late<Implementations<"write">["sso"]>, "link" | "unlink">;
+type LinkWrites = Pick<Async<Implementations<"write">["sso"]>, "link" | "unlink">;
 
 /** Makes the operations of an account's owner on its identities. */
 export function linkWrites(db: Change): LinkWrites {

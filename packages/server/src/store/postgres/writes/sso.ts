@@ -1,11 +1,11 @@
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { linkWrites } from "./sso-links.ts";
 import { useOnce } from "./sso-once.ts";
 import { signIn } from "./sso-sign-in.ts";
 
 /** Makes the operations on providers, and on logins through them. */
-export function ssoWrites(db: Change): Late<Implementations<"write">["sso"]> {
+export function ssoWrites(db: Change): Async<Implementations<"write">["sso"]> {
 	return {
 		async setProvider(row, event) {
 			const { name, id, type, display_name, sealed, created_by, created_at } = row;

@@ -1,13 +1,13 @@
 import { decideToken } from "../../../tokens/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { LINEAGE } from "../reads/tokens.ts";
 
 /** Maximum number of tokens forgotten in one transaction. */
 const AT_ONCE = 1000;
 
 /** Makes the operations on API tokens. */
-export function tokenWrites(db: Change): Late<Implementations<"write">["tokens"]> {
+export function tokenWrites(db: Change): Async<Implementations<"write">["tokens"]> {
 	const forget = (table: "api_token" | "machine_token", before: string) =>
 		db.remove(table, `id IN (SELECT id FROM ${table} WHERE expires_at < $1 LIMIT ${AT_ONCE})`, [before]);
 	return {

@@ -2,13 +2,13 @@ import { decideExchange, decideTrust } from "../../../trusts/decide.ts";
 import type { UsedJwt } from "../../../trusts/model.ts";
 import type { Implementations } from "../../store.ts";
 import { UsedCounts } from "../../used-counts.ts";
-import type { Change, Late } from "../database.ts";
+import type { Change, Async } from "../database.ts";
 import { addToken, isMachineLive } from "./machines.ts";
 
 const NAMED = "machine_id = $1 AND name = $2";
 
 /** Makes the operations on trusts, and on the tokens that they give. */
-export function trustWrites(db: Change): Late<Implementations<"write">["trusts"]> {
+export function trustWrites(db: Change): Async<Implementations<"write">["trusts"]> {
 	/** Ends a trust. @returns the tokens that ended with it */
 	const end = async (id: string) => {
 		const tokens = await db.remove("machine_token", "trust_id = $1", [id]);
