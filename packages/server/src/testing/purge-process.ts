@@ -1,6 +1,6 @@
 /* Empties a realm by a few parts, and kills itself within the next one. */
 import { openWriter } from "../store/sqlite/open.ts";
-import { emptying } from "../store/sqlite/writes/emptying.ts";
+import { purgeBatch } from "../store/sqlite/writes/purge.ts";
 import { doomed } from "./rows.ts";
 import { writeAsStore } from "./store.ts";
 
@@ -10,7 +10,7 @@ export const STEPS = [0, 1, 3] as const;
 function main([file = "", realm_id = "", steps = ""]: string[]): void {
 	const db = openWriter(file);
 	writeAsStore(db);
-	const empty = emptying(db);
+	const empty = purgeBatch(db);
 	for (let step = 0; ; step++) {
 		db.exec("BEGIN IMMEDIATE");
 		empty(doomed(realm_id));

@@ -2,7 +2,7 @@ import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
 import type { Change, Async } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
-import { emptying, endRestricted } from "./emptying.ts";
+import { purgeWrites, endRestricted } from "./purge.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { revokeLeases } from "./lease-revocation.ts";
 import { bindingCounts } from "./policy.ts";
@@ -44,7 +44,7 @@ export function realmWrites(db: Change): RealmWrites {
 			return true;
 		},
 		change: (input, event) => change(db, input, event),
-		...emptying(db),
+		...purgeWrites(db),
 		async restore({ id, slug, user_id, since }, event) {
 			const found = await db.believed("realm", "id = $1 AND user_id = $2 AND deleted_at > $3", [id, user_id, since]);
 			if (found.length === 0) return "not_found";

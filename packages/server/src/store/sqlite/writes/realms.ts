@@ -3,7 +3,7 @@ import type { Append } from "../../../audit/chain.ts";
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
-import { emptying, ending } from "./emptying.ts";
+import { endRestrictedBatch, purgeBatch } from "./purge.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { END_INVITED_ROLES } from "./invitations.ts";
 import { INSERT_KEY } from "./keys.ts";
@@ -122,7 +122,7 @@ function restoring(
 	append: Append,
 ): Pick<Implementations<"write">["realms"], "endRestricted" | "restore"> {
 	const taken = db.prepare(LIVE_REALM_BY_SLUG);
-	const end = ending(db);
+	const end = endRestrictedBatch(db);
 	const find = db.prepare(
 		`SELECT 1 FROM ${believed("realm")} WHERE id = @id AND +user_id = @user_id AND deleted_at > @since`,
 	);
@@ -147,7 +147,7 @@ function purging(db: Database, append: Append): Pick<Implementations<"write">["r
 	const purge = db.prepare("DELETE FROM realm WHERE id = @id AND deleted_at < @deleted_before");
 	const dropKeys = db.prepare("DELETE FROM keyring WHERE realm_id = ?");
 	return {
-		empty: emptying(db),
+		empty: purgeBatch(db),
 		purge(doomed, event) {
 			if (purge.run(doomed).changes === 0) return false;
 			const { id } = doomed;

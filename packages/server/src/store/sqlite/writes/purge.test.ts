@@ -10,7 +10,7 @@ import { aMachine, anEvent, aVersion, doomed, MADE_AT } from "../../../testing/r
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore, writeAsStore } from "../../../testing/store.ts";
 import { openWriter } from "../open.ts";
-import { emptying } from "./emptying.ts";
+import { purgeBatch } from "./purge.ts";
 
 const PROCESS = join(import.meta.dirname, "../../../testing/purge-process.ts");
 const LONG_AGO = "2029-01-01T00:00:00.000Z";
@@ -120,7 +120,7 @@ function rowsOf(realm_id: string): Record<string, number> {
 function firstPart(realm_id: string): number {
 	const db = openWriter(file);
 	writeAsStore(db);
-	const empty = emptying(db);
+	const empty = purgeBatch(db);
 	db.exec("BEGIN IMMEDIATE");
 	const count = empty(doomed(realm_id));
 	db.exec("ROLLBACK");

@@ -19,7 +19,7 @@ const ENDED_WITH_REALM = [
 const PURGING = "";
 
 /** Makes the operations that remove a deleted realm's rows, a part at a time. */
-export function emptying(db: Change): Pick<Async<Implementations<"write">["realms"]>, "empty" | "endRestricted"> {
+export function purgeWrites(db: Change): Pick<Async<Implementations<"write">["realms"]>, "empty" | "endRestricted"> {
 	return {
 		async empty({ id, deleted_before }) {
 			const [doomed] = await db.stored("realm", "id = $1 AND deleted_at < $2", [id, deleted_before]);

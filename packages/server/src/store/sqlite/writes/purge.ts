@@ -24,13 +24,13 @@ const ENDED_WITH_REALM = [
 const PURGING = "";
 
 /** Prepares the function that removes a part of a deleted realm's rows, and returns their number. */
-export function emptying(db: Database): (doomed: { id: string; deleted_before: string }) => number {
+export function purgeBatch(db: Database): (doomed: { id: string; deleted_before: string }) => number {
 	const isDoomed = db.prepare("SELECT deleted_at FROM realm WHERE id = @id AND deleted_at < @deleted_before").pluck();
 	const begin = db.prepare("UPDATE realm SET deleted_at = ? WHERE id = ?");
 	const removals = [
 		removal(db, "secret", "secret_version WHERE secret_id"),
 		removal(db, "deleted_secret", "deleted_version WHERE deletion_id"),
-		ending(db),
+		endRestrictedBatch(db),
 	];
 	return (doomed) => {
 		const deleted_at = isDoomed.get(doomed);
@@ -45,7 +45,7 @@ export function emptying(db: Database): (doomed: { id: string; deleted_before: s
 }
 
 /** Prepares the function that removes a part of what ends with a realm's deletion, and returns the number of rows. */
-export function ending(db: Database): (realm_id: string) => number {
+export function endRestrictedBatch(db: Database): (realm_id: string) => number {
 	const isDeleted = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NOT NULL").pluck();
 	const removals = ENDED_WITH_REALM.map(({ table, of, most }) =>
 		db.prepare(`DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${of} LIMIT ${most})`),
