@@ -42,7 +42,7 @@ const NAMED: Record<string, string[]> = {
 	[`${SERVER}/sso/oidc/answers.test.ts`]: ["oidc_logins_waiting_per_source"],
 	[`${SERVER}/store/sqlite/low-disk.test.ts`]: ["low_disk_events_per_second"],
 	[`${SERVER}/store/sqlite/time-limit.test.ts`]: ["question_seconds"],
-	[`${SERVER}/trusts/issuer-turns.test.ts`]: ["issuers_waiting_per_account"],
+	[`${SERVER}/trusts/issuer-fairness.test.ts`]: ["issuers_waiting_per_account"],
 	"test/api/limits.test.ts": [
 		...["factors", "invitations", "bindings", "realms", "tokens"].map((what) => `${what}_per_account`),
 		...["bindings", "invitations", "machines"].map((what) => `${what}_per_realm`),
