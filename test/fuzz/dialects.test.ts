@@ -7,11 +7,11 @@ import { test } from "node:test";
 import { parseEnv } from "node:util";
 import fc from "fast-check";
 import { DIALECTS } from "../../packages/cli/src/formats/imports/dialects/dialects.ts";
-import { startReading } from "../../packages/cli/src/formats/imports/reading.ts";
+import { startResult } from "../../packages/cli/src/formats/imports/import-result.ts";
 import { temporaryFolder } from "../../packages/cli/src/testing/terminal.ts";
 
 function read(dialect: string, text: string) {
-	const draft = startReading();
+	const draft = startResult();
 	DIALECTS[dialect]?.(draft, text);
 	return draft;
 }

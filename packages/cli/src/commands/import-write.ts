@@ -4,7 +4,7 @@ import { type Client, path, send } from "../client/client.ts";
 import { listAll } from "../client/pages.ts";
 import type { Context } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { ImportEntry, Skipped } from "../formats/imports/reading.ts";
+import type { ImportEntry, Skipped } from "../formats/imports/import-result.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
 import { type Report, withProgress } from "../io/progress.ts";

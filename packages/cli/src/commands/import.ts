@@ -5,7 +5,7 @@ import { connect } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { DIALECTS } from "../formats/imports/dialects/dialects.ts";
-import { checkReading, describeProblem, type Problem, type Reading, type Skipped } from "../formats/imports/reading.ts";
+import { checkResult, describeProblem, type Problem, type ImportResult, type Skipped } from "../formats/imports/import-result.ts";
 import { FILE_FORMATS, type FileOptions, readSecretsFile, SOURCES } from "../formats/imports/sources.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
@@ -61,25 +61,25 @@ export function addImportCommand(program: Command, io: Io): void {
 
 async function importFile(context: Context<ImportOptions>, file: string): Promise<void> {
 	const destination = { realm: realmOf(context), environment: environmentOf(context) };
-	const reading = await readEntries(context, file);
+	const result = await readEntries(context, file);
 	const client = await connect(context);
 	const steps = await withProgress(context, "reading what is there", (report) =>
-		compare(client, destination, reading.entries, report),
+		compare(client, destination, result.entries, report),
 	);
-	if (context.options.dryRun === true) return showPlan(context, destination, steps, reading.skipped);
-	await showSkipped(context, reading.skipped);
-	await writeSteps(context, client, destination, { steps, skipped: reading.skipped });
+	if (context.options.dryRun === true) return showPlan(context, destination, steps, result.skipped);
+	await showSkipped(context, result.skipped);
+	await writeSteps(context, client, destination, { steps, skipped: result.skipped });
 }
 
-async function readEntries(context: Context<ImportOptions>, file: string): Promise<Reading> {
+async function readEntries(context: Context<ImportOptions>, file: string): Promise<ImportResult> {
 	const { io, options } = context;
 	const content = file === "-" ? await readStdin(io) : await readFile(resolve(io.cwd(), file));
 	const found = await readSecretsFile(file, content, options);
-	const reading = checkReading(found, { skipEmpty: options.skipEmpty === true, under: options.under });
-	for (const remark of reading.remarks) await note(context, visible(remark));
-	if (reading.problems.length > 0) throw await refusal(context, reading.problems);
-	if (reading.entries.length > 0 || found.skipped.length === 0) return reading;
-	await showSkipped(context, reading.skipped);
+	const result = checkResult(found, { skipEmpty: options.skipEmpty === true, under: options.under });
+	for (const remark of result.remarks) await note(context, visible(remark));
+	if (result.problems.length > 0) throw await refusal(context, result.problems);
+	if (result.entries.length > 0 || found.skipped.length === 0) return result;
+	await showSkipped(context, result.skipped);
 	throw new Failure("failed", "nothing is left to import: everything in the file was skipped");
 }
 

@@ -7,7 +7,7 @@
 
 import { isUtf8 } from "node:buffer";
 import { advance, type Cursor, type Dialect, DotenvError, readLines, take, trimBlanks } from "./imports/cursor.ts";
-import { type Draft, type ImportEntry, startReading } from "./imports/reading.ts";
+import { type Draft, type ImportEntry, startResult } from "./imports/import-result.ts";
 
 const REST_OF_NOTHING = /[ \t]*(?:#[^\n]*|\r)?(?:\n|$)/y;
 const KEY = /[ \t]*(?:export[ \t]+)?([A-Za-z0-9_./-]+)[ \t]*=/y;
@@ -34,7 +34,7 @@ export function decodeDotenv(bytes: Buffer): string {
  * @throws DotenvError on an open quote, a repeated key, and anything else that is not an entry
  */
 export function parseDotenv(text: string): ImportEntry[] {
-	const draft = startReading();
+	const draft = startResult();
 	readDotenv(draft, text);
 	const entries = new Map<string, ImportEntry>();
 	for (const entry of draft.entries) {

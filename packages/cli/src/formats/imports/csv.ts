@@ -1,4 +1,4 @@
-import { addProblem, type Draft } from "./reading.ts";
+import { addProblem, type Draft } from "./import-result.ts";
 
 /** A row of a file, with the line where it begins. */
 interface Row {

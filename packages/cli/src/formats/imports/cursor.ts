@@ -1,4 +1,4 @@
-import type { Draft, ImportEntry } from "./reading.ts";
+import type { Draft, ImportEntry } from "./import-result.ts";
 
 /** A mistake in a file of lines; the message names the line and none of its content. */
 export class DotenvError extends Error {

@@ -1,4 +1,4 @@
-import { addProblem, type Draft, type Reading, startFrom } from "./reading.ts";
+import { addProblem, type Draft, type ImportResult, startFrom } from "./import-result.ts";
 import { addField, type Field, fieldNamed, type Tree } from "./tree.ts";
 
 /** Names that `doppler secrets download` adds to the secrets, with the reason to leave each out. */
@@ -19,9 +19,9 @@ function computed({ value }: Field): Tree {
 }
 
 /** Leaves out what names a project, config and environment of Doppler. */
-export function withoutNames(reading: Reading): Reading {
-	const kept = startFrom(reading);
-	for (const entry of reading.entries) {
+export function withoutNames(result: ImportResult): ImportResult {
+	const kept = startFrom(result);
+	for (const entry of result.entries) {
 		const reason = Object.hasOwn(OWN, entry.key) ? OWN[entry.key] : undefined;
 		if (reason === undefined) kept.entries.push(entry);
 		else kept.skipped.push({ key: entry.key, line: entry.line, reason });

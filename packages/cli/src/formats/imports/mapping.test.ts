@@ -5,12 +5,12 @@ import test from "node:test";
 import { startVault } from "../../testing/fake-vault.ts";
 import { run, temporaryFolder } from "../../testing/terminal.ts";
 import { EXPORT_FORMATS } from "../export-formats.ts";
-import { checkReading, describeProblem } from "./reading.ts";
+import { checkResult, describeProblem } from "./import-result.ts";
 import { readSecretsFile } from "./sources.ts";
 
 /** Reads a file as `svc import --format yaml` does. */
 async function read(text: string) {
-	return checkReading(await readSecretsFile("-", Buffer.from(text), { format: "yaml" }), { skipEmpty: false });
+	return checkResult(await readSecretsFile("-", Buffer.from(text), { format: "yaml" }), { skipEmpty: false });
 }
 
 const SECRETS = [

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { addProblem, type Draft } from "./reading.ts";
+import { addProblem, type Draft } from "./import-result.ts";
 import { addField, type Field, fieldNamed, type Tree, textNamed } from "./tree.ts";
 
 /** Reads an object of texts, a Secret of Kubernetes, or a list of those. */

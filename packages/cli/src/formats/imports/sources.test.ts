@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
 import { Failure } from "../../failure.ts";
-import { checkReading, describeProblem, type Reading } from "./reading.ts";
+import { checkResult, describeProblem, type ImportResult } from "./import-result.ts";
 import { type FileOptions, readSecretsFile } from "./sources.ts";
 
 const fixture = (name: string) => readFile(new URL(`../../fixtures/exports/${name}`, import.meta.url));
 
 /** Reads a text as `svc import -` does. */
-async function read(text: string | Buffer, options: FileOptions, under?: string): Promise<Reading> {
-	const reading = await readSecretsFile("-", Buffer.from(text), options);
-	return checkReading(reading, { skipEmpty: false, under });
+async function read(text: string | Buffer, options: FileOptions, under?: string): Promise<ImportResult> {
+	const result = await readSecretsFile("-", Buffer.from(text), options);
+	return checkResult(result, { skipEmpty: false, under });
 }
 
 /** Keys and values, after a check that nothing is wrong. */
-function valuesOf({ entries, problems }: Reading): Record<string, string> {
+function valuesOf({ entries, problems }: ImportResult): Record<string, string> {
 	assert.deepEqual(problems, []);
 	return Object.fromEntries(entries.map(({ key, value }) => [key, value]));
 }
@@ -64,10 +64,10 @@ const EXPORTS: readonly (readonly [file: string, from: string, values: object, s
 
 for (const [file, from, values, skipped] of EXPORTS) {
 	test(`${file} is read from standard input as what ${from} exported`, async () => {
-		const reading = await read(await fixture(file), { from });
-		assert.deepEqual(valuesOf(reading), values);
+		const result = await read(await fixture(file), { from });
+		assert.deepEqual(valuesOf(result), values);
 		assert.deepEqual(
-			reading.skipped.map(({ key }) => key),
+			result.skipped.map(({ key }) => key),
 			skipped,
 		);
 	});
@@ -87,10 +87,10 @@ test("a tree of answers of Vault is read by path, and of deleted and destroyed s
 		"shop/gone": answer(null, { destroyed: true }),
 		v1: { lease_duration: 2764800, data: { A: "1" } },
 	};
-	const reading = await read(JSON.stringify(tree), { from: "vault" });
-	assert.deepEqual(valuesOf(reading), { "shop/db/PASSWORD": "hunter2", "shop/mail/URL": "x", "v1/A": "1" });
+	const result = await read(JSON.stringify(tree), { from: "vault" });
+	assert.deepEqual(valuesOf(result), { "shop/db/PASSWORD": "hunter2", "shop/mail/URL": "x", "v1/A": "1" });
 	assert.deepEqual(
-		reading.skipped.map(({ key, reason }) => `${key} ${reason}`),
+		result.skipped.map(({ key, reason }) => `${key} ${reason}`),
 		["shop/old is deleted in Vault", "shop/gone is destroyed in Vault"],
 	);
 });
@@ -102,27 +102,27 @@ test("a secret of version 1 may have keys named data and metadata", async () => 
 
 test("of a personal value beside the shared one, Infisical's shared one is read", async () => {
 	const text = '[{"key":"A","value":"mine","type":"personal"},\n{"key":"A","value":"ours","type":"shared"}]';
-	const reading = await read(text, { from: "infisical" });
-	assert.deepEqual(valuesOf(reading), { A: "ours" });
-	assert.deepEqual(reading.skipped, [
+	const result = await read(text, { from: "infisical" });
+	assert.deepEqual(valuesOf(result), { A: "ours" });
+	assert.deepEqual(result.skipped, [
 		{ key: "A", line: 1, reason: "is the value of one person beside the shared one" },
 	]);
 });
 
 test("--under takes one folder of a tree, and the keys leave the folder out", async () => {
 	for (const under of ["shop", "/shop/"]) {
-		const reading = await read(await fixture("vault-tree.yaml"), { from: "vault" }, under);
+		const result = await read(await fixture("vault-tree.yaml"), { from: "vault" }, under);
 		const values = { API_KEY, "db/PASSWORD": "hunter2", "db/PORT": "5432", "mail/SMTP_URL": "smtps://mail.internal" };
-		assert.deepEqual(valuesOf(reading), values);
-		assert.deepEqual(reading.skipped, [{ key: "other/TOKEN", line: 10, reason: "is not below the path of --under" }]);
+		assert.deepEqual(valuesOf(result), values);
+		assert.deepEqual(result.skipped, [{ key: "other/TOKEN", line: 10, reason: "is not below the path of --under" }]);
 	}
 });
 
 test("the objects of doppler secrets --json are read by their computed values", async () => {
 	const text = '{"A":{"computed":"a b","raw":"a $B"},"B":{"computed":null,"raw":null}}';
-	const reading = await read(text, { from: "doppler" });
-	assert.deepEqual(reading.entries, [{ key: "A", value: "a b", line: 1 }]);
-	assert.deepEqual(reading.problems.map(describeProblem), ["line 1, B: the value is null, not a text"]);
+	const result = await read(text, { from: "doppler" });
+	assert.deepEqual(result.entries, [{ key: "A", value: "a b", line: 1 }]);
+	assert.deepEqual(result.problems.map(describeProblem), ["line 1, B: the value is null, not a text"]);
 });
 
 const MISTAKES: readonly (readonly [from: string, text: string, ...problems: string[]])[] = [
@@ -168,9 +168,9 @@ for (const [from, text, ...problems] of MISTAKES) {
 
 test("CSV is read as RFC 4180 has it, with further columns and CRLF, in any order of its columns", async () => {
 	const text = 'Value,Comment,NAME\r\n"a ""b"", c",x,A\r\n,y,B\r\n"",z,C\r\n"1\r\n2",,D\r\nlast,,E';
-	const reading = await readSecretsFile("-", Buffer.from(text), { from: "csv" });
+	const result = await readSecretsFile("-", Buffer.from(text), { from: "csv" });
 	assert.deepEqual(
-		reading.entries.map(({ key, value, line }) => [key, value, line]),
+		result.entries.map(({ key, value, line }) => [key, value, line]),
 		[
 			["A", 'a "b", c', 2],
 			["B", "", 3],
@@ -185,7 +185,7 @@ test("CSV is read as RFC 4180 has it, with further columns and CRLF, in any orde
 
 test("a file is what --format says, else its name, else for a tool its beginning, else a .env file", async () => {
 	const shop = async (file: string, text: string, options: FileOptions) =>
-		valuesOf(checkReading(await readSecretsFile(file, Buffer.from(text), options), { skipEmpty: false }));
+		valuesOf(checkResult(await readSecretsFile(file, Buffer.from(text), options), { skipEmpty: false }));
 	assert.deepEqual(await shop("a.JSON", '{"A":"1"}', {}), { A: "1" });
 	assert.deepEqual(await shop("a.csv", "key,value\nA,1", {}), { A: "1" });
 	assert.deepEqual(await shop("a.json", "A=1", { from: "dotenv" }), { A: "1" });

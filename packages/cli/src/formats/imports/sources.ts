@@ -8,7 +8,7 @@ import { DIALECTS, dialectsOf, differencesOf } from "./dialects/dialects.ts";
 import { readDoppler, withoutNames } from "./doppler.ts";
 import { readInfisical, readInfisicalDotenv } from "./infisical.ts";
 import { readMapping } from "./mapping.ts";
-import { addProblem, type Draft, type Reading, startReading } from "./reading.ts";
+import { addProblem, type Draft, type ImportResult, startResult } from "./import-result.ts";
 import { readTree, type Tree } from "./tree.ts";
 import { readVault } from "./vault.ts";
 
@@ -22,7 +22,7 @@ interface Tool {
 	/** Reads its .env files, where they are not like others. */
 	readDotenv?(draft: Draft, text: string): void;
 	/** Leaves out what the tool adds to the secrets. */
-	clean?(reading: Reading): Reading;
+	clean?(result: ImportResult): ImportResult;
 }
 
 const TOOLS: Readonly<Record<string, Tool>> = {
@@ -46,7 +46,7 @@ export interface FileOptions {
  * @param file its name, or `-`
  * @throws Failure usage when the options contradict each other, failed for a file that is not text or is a program
  */
-export async function readSecretsFile(file: string, content: Buffer, options: FileOptions): Promise<Reading> {
+export async function readSecretsFile(file: string, content: Buffer, options: FileOptions): Promise<ImportResult> {
 	if (basename(file) === ".envrc")
 		throw new Failure("usage", "an .envrc is a program, which svc does not run", {
 			hint: "`direnv export json | svc import - --from json` takes what it sets",
@@ -57,7 +57,7 @@ export async function readSecretsFile(file: string, content: Buffer, options: Fi
 			...(file === "-" && { hint: "did the command before the pipe fail?" }),
 		});
 	const tool = options.from === undefined ? undefined : TOOLS[options.from];
-	const draft = startReading();
+	const draft = startResult();
 	const format = formatOf(file, text, options, tool);
 	if (options.dialect !== undefined && (format !== "dotenv" || tool !== undefined))
 		throw new Failure("usage", "--dialect is for .env files that no other tool exported");

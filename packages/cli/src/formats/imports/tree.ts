@@ -1,5 +1,5 @@
 import type { LineCounter, Node, Pair } from "yaml";
-import { addProblem, type Draft } from "./reading.ts";
+import { addProblem, type Draft } from "./import-result.ts";
 
 /** A value of a JSON or YAML document. */
 export type Tree = { readonly line: number } & (

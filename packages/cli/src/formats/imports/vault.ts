@@ -1,4 +1,4 @@
-import { addProblem, type Draft } from "./reading.ts";
+import { addProblem, type Draft } from "./import-result.ts";
 import { addField, fieldNamed, type Tree, type TreeMap, textNamed } from "./tree.ts";
 
 /**

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { describeProblem, startReading } from "../reading.ts";
+import { describeProblem, startResult } from "../import-result.ts";
 import { DIALECTS, dialectsOf, differencesOf } from "./dialects.ts";
 
 function read(dialect: string, text: string) {
-	const draft = startReading();
+	const draft = startResult();
 	DIALECTS[dialect]?.(draft, text);
 	return draft;
 }

@@ -1,6 +1,6 @@
 import { readDotenv } from "../../dotenv.ts";
 import { type Dialect, readLines } from "../cursor.ts";
-import { checkReading, type Draft, type Reading, startReading } from "../reading.ts";
+import { checkResult, type Draft, type ImportResult, startResult } from "../import-result.ts";
 import { compose } from "./compose.ts";
 import { docker } from "./docker.ts";
 import { readNodeDotenv } from "./node.ts";
@@ -36,9 +36,9 @@ interface Difference {
 export function differencesOf(text: string): Difference[] {
 	const ours = valuesOf(readWhole(readDotenv, text));
 	return LIKE_OURS.flatMap((dialect) => {
-		const reading = readWhole(DIALECTS[dialect] ?? readDotenv, text);
-		const theirs = valuesOf(reading);
-		const lines = new Set(reading.problems.map(({ line }) => line));
+		const result = readWhole(DIALECTS[dialect] ?? readDotenv, text);
+		const theirs = valuesOf(result);
+		const lines = new Set(result.problems.map(({ line }) => line));
 		for (const [key, { value, line }] of ours) if (theirs.get(key)?.value !== value) lines.add(line);
 		for (const [key, { line }] of theirs) if (!ours.has(key)) lines.add(line);
 		return lines.size === 0 ? [] : [{ dialect, lines: [...lines].sort((a, b) => a - b) }];
@@ -48,17 +48,17 @@ export function differencesOf(text: string): Difference[] {
 /** Dialects in which a file has entries and no mistake. */
 export function dialectsOf(text: string): string[] {
 	return Object.keys(DIALECTS).filter((name) => {
-		const reading = readWhole(DIALECTS[name] ?? readDotenv, text);
-		return reading.entries.length > 0 && checkReading(reading, { skipEmpty: true }).problems.length === 0;
+		const result = readWhole(DIALECTS[name] ?? readDotenv, text);
+		return result.entries.length > 0 && checkResult(result, { skipEmpty: true }).problems.length === 0;
 	});
 }
 
-function readWhole(read: Reader, text: string): Reading {
-	const draft = startReading();
+function readWhole(read: Reader, text: string): ImportResult {
+	const draft = startResult();
 	read(draft, text);
 	return draft;
 }
 
-function valuesOf({ entries }: Reading) {
+function valuesOf({ entries }: ImportResult) {
 	return new Map(entries.map((entry) => [entry.key, entry]));
 }

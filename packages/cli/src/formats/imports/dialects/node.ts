@@ -1,5 +1,5 @@
 import { type Cursor, take } from "../cursor.ts";
-import type { Draft } from "../reading.ts";
+import type { Draft } from "../import-result.ts";
 
 const BLANKS = /[ \t\n]+/y;
 

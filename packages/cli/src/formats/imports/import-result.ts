@@ -24,8 +24,8 @@ export interface Skipped {
 	readonly reason: string;
 }
 
-/** Everything that a file holds. */
-export interface Reading {
+/** Result of reading a file. */
+export interface ImportResult {
 	readonly entries: readonly ImportEntry[];
 	readonly problems: readonly Problem[];
 	readonly skipped: readonly Skipped[];
@@ -33,21 +33,21 @@ export interface Reading {
 	readonly remarks: readonly string[];
 }
 
-/** A reading in the making. */
-export interface Draft extends Reading {
+/** A result that is being built. */
+export interface Draft extends ImportResult {
 	readonly entries: ImportEntry[];
 	readonly problems: Problem[];
 	readonly skipped: Skipped[];
 	readonly remarks: string[];
 }
 
-/** A reading without anything in it yet. */
-export function startReading(): Draft {
+/** Starts an empty result. */
+export function startResult(): Draft {
 	return { entries: [], problems: [], skipped: [], remarks: [] };
 }
 
-/** A reading with everything but the entries of another one. */
-export function startFrom({ problems, skipped, remarks }: Reading): Draft {
+/** Starts a result with everything but the entries of another one. */
+export function startFrom({ problems, skipped, remarks }: ImportResult): Draft {
 	return { entries: [], problems: [...problems], skipped: [...skipped], remarks: [...remarks] };
 }
 
@@ -56,7 +56,7 @@ export function addProblem(draft: Draft, line: number, problem: string, key?: st
 	draft.problems.push(key === undefined ? { line, problem } : { line, key, problem });
 }
 
-/** A problem as a sentence, such as `line 3, KEY: the value is empty`. */
+/** Describes a problem in a sentence, such as `line 3, KEY: the value is empty`. */
 export function describeProblem({ line, key, problem }: Problem): string {
 	return `line ${line}${key === undefined ? "" : `, ${key}`}: ${problem}`;
 }
@@ -75,10 +75,10 @@ export interface CheckOptions {
 }
 
 /** Checks everything that can be checked without a server: keys, values, and that no key occurs twice. */
-export function checkReading(reading: Reading, { skipEmpty, under }: CheckOptions): Reading {
-	const checked = startFrom(reading);
+export function checkResult(result: ImportResult, { skipEmpty, under }: CheckOptions): ImportResult {
+	const checked = startFrom(result);
 	const lines = new Map<string, number>();
-	for (const entry of reading.entries) {
+	for (const entry of result.entries) {
 		const key = under === undefined ? entry.key : keyBelow(entry.key, under);
 		if (key === undefined) {
 			checked.skipped.push({ key: entry.key, line: entry.line, reason: "is not below the path of --under" });
