@@ -9,7 +9,7 @@ import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../pa
 import { goneDraft } from "../settings-form.ts";
 import { askAgain } from "./confirm.ts";
 import { table, time } from "./parts.ts";
-import { readings } from "./readings.ts";
+import { readsSection } from "./reads-section.ts";
 import { inRealm, type May, mayIn } from "./realm-frame.ts";
 import { type Conflict, conflictBox } from "./secret-conflict.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
@@ -57,7 +57,7 @@ async function secret(needs: SecretNeeds, visit: Visit, refused?: Conflict): Pro
 		...(value === undefined ? {} : { refresh: SHOWN_SECONDS }),
 		...(refused === undefined ? {} : { status: 409 }),
 		body: html`${switchTo(name)}${conflict === undefined ? "" : conflictBox(name, token, versions[0], people, conflict)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value)}
-${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${versions.length === 0 ? "" : await readings(needs, actor, name)}${past(name, token, versions, people, may)}${versions.length > 0 && may("secrets:delete") ? deleting(name) : ""}`,
+${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${versions.length === 0 ? "" : await readsSection(needs, actor, name)}${past(name, token, versions, people, may)}${versions.length > 0 && may("secrets:delete") ? deleting(name) : ""}`,
 		commands: [
 			command`svc secret get ${key} --realm ${slug} --env ${environment}`,
 			...(may("secrets:write") ? [command`svc secret set ${key} --realm ${slug} --env ${environment}`] : []),
