@@ -5,7 +5,7 @@ import { delayRefusal } from "../request-slot.ts";
 import { sourceGroup } from "../source.ts";
 import type { KnownSources } from "./known-sources.ts";
 import type { Requester, PasswordQueue } from "./password-queue.ts";
-import { Tally } from "./tally.ts";
+import { AttemptCounter } from "./attempt-counter.ts";
 
 /** Failed logins without a wait: of a pair of account and source, of a source, and of an account. Design: §6, §7.2. */
 const FAILURES = {
@@ -120,19 +120,19 @@ export function createThrottle(
 	now: () => number = () => performance.now(),
 	beforeRefusal: () => Promise<unknown> = delayRefusal,
 ): Throttle {
-	const tally = (window_s: number) => new Tally({ window_ms: window_s * 1000, most: MOST_NAMES }, now);
+	const counter = (window_s: number) => new AttemptCounter({ window_ms: window_s * 1000, most: MOST_NAMES }, now);
 	// The known are counted separately, whatever strangers do.
-	const [strangers, owners] = [createFailures(tally(WINDOW_S)), createFailures(tally(WINDOW_S))];
+	const [strangers, owners] = [createFailures(counter(WINDOW_S)), createFailures(counter(WINDOW_S))];
 	let refusedCodes = 0;
-	const refusals = tally(60);
-	const causes = tally(WINDOW_S);
-	const codes = tally(CODE_WINDOW_S);
+	const refusals = counter(60);
+	const causes = counter(WINDOW_S);
+	const codes = counter(CODE_WINDOW_S);
 
 	async function refuse(refusal: AppError, source: string): Promise<never> {
 		if (refusals.add(source) > PROMPT_REFUSALS_PER_MINUTE) await beforeRefusal();
 		throw refusal;
 	}
-	const minute = createMinute(() => tally(60), refuse);
+	const minute = createMinute(() => counter(60), refuse);
 
 	return {
 		async attempt(queue, account, ip, attempt) {
@@ -169,11 +169,11 @@ export function createThrottle(
 type What = keyof typeof PER_MINUTE;
 
 /** Counts what sources do in a minute. @param refuse throws a refusal, after a while if there are many */
-function createMinute(newTally: () => Tally, refuse: (refusal: AppError, source: string) => Promise<never>) {
-	const counted = Object.entries(PER_MINUTE).map(([what, limit]) => ({ what, limit, tally: newTally(), refused: 0 }));
+function createMinute(newCounter: () => AttemptCounter, refuse: (refusal: AppError, source: string) => Promise<never>) {
+	const counted = Object.entries(PER_MINUTE).map(([what, limit]) => ({ what, limit, counter: newCounter(), refused: 0 }));
 	const of = Object.fromEntries(counted.map((one) => [one.what, one])) as Record<What, (typeof counted)[number]>;
 	const excess = (what: What, source: string) => {
-		const { count, left_ms } = of[what].tally.get(source);
+		const { count, left_ms } = of[what].counter.get(source);
 		if (count < PER_MINUTE[what].max) return undefined;
 		of[what].refused++;
 		return tooMany(what, left_ms, PER_MINUTE[what].name);
@@ -185,20 +185,20 @@ function createMinute(newTally: () => Tally, refuse: (refusal: AppError, source:
 			const refusal = excess(what, source);
 			if (refusal !== undefined) await refuse(refusal, source);
 		},
-		add: (what: What, ip: string) => void of[what].tally.add(sourceGroup(ip)),
+		add: (what: What, ip: string) => void of[what].counter.add(sourceGroup(ip)),
 		/** Counts unless that would be too much. @throws AppError rate_limited */
 		async count(what: What, ip: string): Promise<void> {
 			const source = sourceGroup(ip);
 			const refusal = excess(what, source);
 			if (refusal !== undefined) await refuse(refusal, source);
-			of[what].tally.add(source);
+			of[what].counter.add(source);
 		},
-		limits: counted.map((one) => limitOf(one.limit, one.tally, () => one.refused)),
+		limits: counted.map((one) => limitOf(one.limit, one.counter, () => one.refused)),
 	};
 }
 
-function limitOf(limit: Pick<Limit, "name" | "max" | "hint">, tally: Tally, refused: () => number): Limit {
-	return { ...limit, used: () => tally.fullest(), refused };
+function limitOf(limit: Pick<Limit, "name" | "max" | "hint">, counter: AttemptCounter, refused: () => number): Limit {
+	return { ...limit, used: () => counter.fullest(), refused };
 }
 
 interface Guesser extends Requester {
@@ -233,13 +233,13 @@ function codesOf({ pair, account, known }: Guesser): string {
 }
 
 /** Adds one to a name's count, and blocks the name for a while after too many. */
-function countWith(tally: Tally, name: string, free: number, wait_s: (excess: number) => number): void {
-	const excess = tally.add(name) - free;
-	if (excess >= 0) tally.block(name, Math.min(wait_s(excess), MAX_WAIT_S) * 1000);
+function countWith(counter: AttemptCounter, name: string, free: number, wait_s: (excess: number) => number): void {
+	const excess = counter.add(name) - free;
+	if (excess >= 0) counter.block(name, Math.min(wait_s(excess), MAX_WAIT_S) * 1000);
 }
 
 /** Counts failures, and makes names with too many wait. */
-function createFailures(tally: Tally) {
+function createFailures(counter: AttemptCounter) {
 	const refused = { pair: 0, source: 0, account: 0 };
 	const keyOf = (kind: keyof typeof FAILURES, who: Guesser) => `${kind} ${who[kind]}`;
 	/** Returns only the pair of the known: others' failures do not make them wait. */
@@ -252,15 +252,15 @@ function createFailures(tally: Tally) {
 	};
 	return {
 		refused,
-		fullest: (kind: keyof typeof FAILURES) => tally.fullest(`${kind} `),
+		fullest: (kind: keyof typeof FAILURES) => counter.fullest(`${kind} `),
 		refusalOf(who: Guesser): AppError | undefined {
-			const kind = kindsOf(who).find((one) => tally.waitOf(keyOf(one, who)) > 0);
+			const kind = kindsOf(who).find((one) => counter.waitOf(keyOf(one, who)) > 0);
 			if (kind === undefined) return undefined;
 			refused[kind]++;
-			return tooMany("failed logins", tally.waitOf(keyOf(kind, who)), FAILURES[kind].name);
+			return tooMany("failed logins", counter.waitOf(keyOf(kind, who)), FAILURES[kind].name);
 		},
 		fail(who: Guesser): void {
-			for (const kind of kindsOf(who)) countWith(tally, keyOf(kind, who), FAILURES[kind].max, waits[kind]);
+			for (const kind of kindsOf(who)) countWith(counter, keyOf(kind, who), FAILURES[kind].max, waits[kind]);
 		},
 	};
 }

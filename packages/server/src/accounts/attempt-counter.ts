@@ -5,8 +5,8 @@ interface Entry {
 	blocked: number;
 }
 
-/** Bounds of a tally. */
-export interface TallyLimits {
+/** Bounds of a counter. */
+export interface CounterLimits {
 	/** Milliseconds from the first event that counts until it is forgotten. */
 	window_ms: number;
 	/** Maximum number of names kept. */
@@ -23,16 +23,16 @@ const FULL_MS = 1000;
  * Counts by name in bounded memory: a new name replaces the oldest one that does not have to wait. A block is never forgotten before its end; when
  * every name has one, all others have to wait, too.
  */
-export class Tally {
+export class AttemptCounter {
 	// Oldest first.
 	readonly #entries = new Map<string, Entry>();
-	readonly #limits: TallyLimits;
+	readonly #limits: CounterLimits;
 	readonly #now: () => number;
 	/** End of the wait of names that are not kept. */
 	#fullUntil = 0;
 
 	/** @param now monotonic milliseconds */
-	constructor(limits: TallyLimits, now: () => number) {
+	constructor(limits: CounterLimits, now: () => number) {
 		this.#limits = limits;
 		this.#now = now;
 	}
