@@ -63,7 +63,7 @@ export function extensionValue(fields: CertificateFields, id: Buffer): Buffer {
 }
 
 /** Tells whether a critical extension is unknown here; such a certificate must be refused. */
-export function hasUnknownDemands({ extensions }: CertificateFields): boolean {
+export function hasUnknownCriticalExtension({ extensions }: CertificateFields): boolean {
 	return extensions.some(({ id, isCritical }) => isCritical && !UNDERSTOOD.some((known) => known.equals(id)));
 }
 

@@ -1,5 +1,5 @@
 /* Rules of RFC 5280 for any certificate that OpenSSL does not enforce. The further rules of public authorities are not here. */
-import { type CertificateFields, extensionValue, findExtension, hasUnknownDemands } from "./certificate-fields.ts";
+import { type CertificateFields, extensionValue, findExtension, hasUnknownCriticalExtension } from "./certificate-fields.ts";
 import { readElements, readItems } from "./der-reader.ts";
 import { NAME_KIND, readGeneralNames } from "./general-name.ts";
 import { isHostName } from "./host-name.ts";
@@ -12,7 +12,7 @@ const CERTIFICATE_SIGNING = 0b0000_0100;
 
 const RULES: readonly (readonly [fault: string, isBroken: IsBroken])[] = [
 	["has extensions, and is not of version 3", ({ version, extensions }) => version !== 3 && extensions.length > 0],
-	["has a critical extension that is not understood", hasUnknownDemands],
+	["has a critical extension that is not understood", hasUnknownCriticalExtension],
 	["has an empty extended key usage", (fields) => isEmptyList(fields, EXTENSION.extendedKeyUsage)],
 	["has an empty list of alternative names", (fields) => isEmptyList(fields, EXTENSION.subjectAlternativeName)],
 	["has neither a subject nor critical alternative names", isNameless],

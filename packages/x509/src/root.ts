@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { type CertificateFields, findExtension, hasUnknownDemands, readFields } from "./certificate-fields.ts";
+import { type CertificateFields, findExtension, hasUnknownCriticalExtension, readFields } from "./certificate-fields.ts";
 import { readItems } from "./der-reader.ts";
 import { type NameConstraints, readNameConstraints } from "./name-constraints.ts";
 import { EXTENSION } from "./oid.ts";
@@ -33,7 +33,7 @@ export function readRoot(pem: string): Root {
 	if (readItems(fields.subject).length === 0) {
 		throw new Error("CA certificate must have a subject, by which its certificates name it");
 	}
-	if (hasUnknownDemands(fields)) {
+	if (hasUnknownCriticalExtension(fields)) {
 		throw new Error("CA certificate has a critical extension that is not understood");
 	}
 	return {
