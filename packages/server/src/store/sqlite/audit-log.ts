@@ -18,7 +18,7 @@ import { keySets } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { compareRows } from "./row-comparison.ts";
 import { createStatements } from "./statements.ts";
-import { IN_TIME, IN_TIME_BEFORE, takeInTime } from "./time-limit.ts";
+import { IN_TIME, IN_TIME_BEFORE, collectInTime } from "./time-limit.ts";
 
 /** Events read at a time while verifying, so that no long read keeps the write-ahead log from being emptied. */
 const SEGMENT = 5000;
@@ -98,13 +98,13 @@ function eventPages(db: Database, ofKey: KeyEvents) {
 		list: (query: EventQuery, position: string | undefined, limit: number): ListedEvent[] => {
 			const before = Number(position ?? Number.MAX_SAFE_INTEGER);
 			const restAt = (at: number) => (at + 1 < before ? String(at + 1) : undefined);
-			if (isOfKeyAlone(query)) return takeInTime(eventsOfKey(query, before, limit), withPosition, restAt);
+			if (isOfKeyAlone(query)) return collectInTime(eventsOfKey(query, before, limit), withPosition, restAt);
 			const found = prepare(
 				`SELECT * ${where(query, indexFor(query) || "NOT INDEXED")} AND seq < @before ORDER BY seq DESC LIMIT @limit`,
 			);
 			const events = found.iterate({ ...bind(query), before, limit }) as IterableIterator<StoredEvent>;
 			const isInOrder = query.token !== undefined || query.actors === undefined;
-			return takeInTime(events, withPosition, isInOrder ? restAt : () => undefined);
+			return collectInTime(events, withPosition, isInOrder ? restAt : () => undefined);
 		},
 		export: (query: EventQuery, { after = "0", last }: EventRange, limit: number): ChainedEvent[] => {
 			const found = prepare(
@@ -114,7 +114,7 @@ function eventPages(db: Database, ofKey: KeyEvents) {
 			type Found = StoredEvent & { previous_hash: Buffer | null };
 			const events = found.iterate({ ...bind(query), ...range }) as IterableIterator<Found>;
 			const chained = (event: Found) => ({ ...withPosition(event), previous_hash: event.previous_hash ?? GENESIS });
-			return takeInTime(events, chained, (at) => (at - 1 > range.after ? String(at - 1) : undefined));
+			return collectInTime(events, chained, (at) => (at - 1 > range.after ? String(at - 1) : undefined));
 		},
 	};
 }

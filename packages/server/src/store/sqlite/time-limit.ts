@@ -38,11 +38,11 @@ export function limitTime(db: Database): (limit_ms: number) => void {
 }
 
 /**
- * Takes the rows of a statement that walks through a table in order.
+ * Collects the rows of a statement that walks through a table in order.
  * @param restAt names the position from which the list goes on, when the time is over at a row; undefined when nothing was looked at
  * @throws TookTooLong with the rows found by then
  */
-export function takeInTime<Row, Made>(
+export function collectInTime<Row, Made>(
 	rows: Iterable<Row>,
 	make: (row: Row) => Made,
 	restAt: (at: number) => string | undefined,
