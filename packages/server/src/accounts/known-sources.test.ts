@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { rotateDataKey } from "../crypto/rotation.ts";
 import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, openTestRules } from "../testing/rules.ts";
-import { createKnownSources, endOfKnown } from "./known-sources.ts";
+import { createKnownSources, knownSourceCutoff } from "./known-sources.ts";
 import { MAX_KNOWN_SOURCES } from "./model.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -111,9 +111,9 @@ test("rows that are too old are dropped, and the others stay", async () => {
 	system.advance(1);
 	await signIn(ada, HOME);
 	system.advance(30 * DAY_MS);
-	await accounts.dropKnownSources(endOfKnown(system.now()));
+	await accounts.dropKnownSources(knownSourceCutoff(system.now()));
 	await signIn(bob, HOME);
 	system.advance(1);
-	assert.equal(await accounts.dropKnownSources(endOfKnown(system.now())), 1);
+	assert.equal(await accounts.dropKnownSources(knownSourceCutoff(system.now())), 1);
 	assert.equal(await sources.knows(bob.email, HOME), true);
 });

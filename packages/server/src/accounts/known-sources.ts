@@ -44,7 +44,7 @@ export function createKnownSources({ store, keyring, system }: KnownSourceNeeds)
 }
 
 /** Returns the instant before which a sighting may be forgotten. */
-export function endOfKnown(now: Date): string {
+export function knownSourceCutoff(now: Date): string {
 	return before(now, KNOWN_MS);
 }
 

@@ -15,7 +15,7 @@ import {
 	type ProofOutcome,
 	RECOVERY_CODES,
 	type RecoveryCodes,
-	startOfPending,
+	pendingCutoff,
 } from "./model.ts";
 import { type Asked, type OwnerNeeds, proveOwnerByCode } from "./owner.ts";
 import { describeTotp, newTotpSecret, stepOf } from "./totp.ts";
@@ -117,7 +117,7 @@ export async function findPending(
 
 /** Tells whether a factor can still be confirmed. */
 export function isPending(factor: Factor, now: Date): boolean {
-	return !isConfirmed(factor) && factor.created_at > startOfPending(now);
+	return !isConfirmed(factor) && factor.created_at > pendingCutoff(now);
 }
 
 /** Confirms a factor after its first use. @param used its step; of a passkey also the new box @throws AppError unsupported_operation, not_found */
@@ -131,7 +131,7 @@ export async function confirmPending(
 	const now = needs.system.now();
 	const { codes, row } = makeCodes(needs, actor, now);
 	const known = needs.known_sources.note(actor.email, actor.ip);
-	const confirm = { id, user_id: actor.user_id, ...used, since: startOfPending(now), keep, known, codes: row };
+	const confirm = { id, user_id: actor.user_id, ...used, since: pendingCutoff(now), keep, known, codes: row };
 	const event = eventBy(actor, now, "auth.factor.confirmed", undefined, { factor_id: id, factor_type });
 	const outcome = await needs.store.factors.confirm(confirm, event);
 	if (outcome === "unknown") throw notPending();

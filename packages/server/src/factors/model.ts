@@ -22,7 +22,7 @@ export const DIGEST_BYTES = 32;
 const PENDING_MS = 15 * 60 * 1000;
 
 /** Returns the instant before which a factor was made that can be confirmed no more. */
-export function startOfPending(now: Date): string {
+export function pendingCutoff(now: Date): string {
 	return new Date(now.getTime() - PENDING_MS).toISOString();
 }
 

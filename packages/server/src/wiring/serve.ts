@@ -1,5 +1,5 @@
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
-import { endOfKnown } from "../accounts/known-sources.ts";
+import { knownSourceCutoff } from "../accounts/known-sources.ts";
 import { openSetupCode } from "../accounts/setup-code.ts";
 import { createCheckpointer } from "../audit/checkpoints.ts";
 import { systemEvent } from "../audit/model.ts";
@@ -7,7 +7,7 @@ import { type Config, isLoopback } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { findNextMasterKey, loadMasterKey, type MasterKey } from "../crypto/master-key.ts";
 import type { BuiltInEngine } from "../engines/host/catalog.ts";
-import { startOfPending } from "../factors/model.ts";
+import { pendingCutoff } from "../factors/model.ts";
 import { type AlterationWatch, createAlterationWatch } from "../health/alteration.ts";
 import { readBuild, VERSION } from "../health/build.ts";
 import { loadTls, type ServerTls } from "../http/certificate.ts";
@@ -176,10 +176,10 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 		renewal.start();
 		const now = needs.system.now().toISOString();
 		await needs.store.accounts.dropSessions(now);
-		await needs.store.accounts.dropKnownSources(endOfKnown(needs.system.now()));
+		await needs.store.accounts.dropKnownSources(knownSourceCutoff(needs.system.now()));
 		await needs.store.resets.drop(now);
 		await needs.store.invitations.drop(now);
-		await needs.store.factors.dropPending(startOfPending(needs.system.now()));
+		await needs.store.factors.dropPending(pendingCutoff(needs.system.now()));
 		await needs.store.sso.forgetUsed(now);
 		await needs.store.trusts.forgetUsed(now);
 		await forgetExpiredTokens(needs);
