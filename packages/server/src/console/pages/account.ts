@@ -8,7 +8,7 @@ import { listTokens, revokeToken, type TokenNeeds } from "../../tokens/tokens.ts
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { more, table, time } from "./parts.ts";
+import { more, table, time } from "./components.ts";
 
 /** Dependencies of the page of one's own account. */
 export type AccountPageNeeds = TokenNeeds & RealmNeeds & QuestionNeeds & FactorNeeds;

@@ -10,7 +10,7 @@ import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Fields, Page, Visit } from "../page.ts";
 import { type ChainPageNeeds, chainLine } from "./chain.ts";
 import { dayChart } from "./day-chart.ts";
-import { more, table, time } from "./parts.ts";
+import { more, table, time } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's log. */

@@ -2,7 +2,7 @@ import { type BackupNeeds, createBackup, listBackups } from "../../backups/backu
 import { command } from "../command.ts";
 import { address, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
-import { table, time } from "./parts.ts";
+import { table, time } from "./components.ts";
 import { ofServer } from "./server-frame.ts";
 
 const PATH = /^\/console\/backups$/;

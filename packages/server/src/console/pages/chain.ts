@@ -6,7 +6,7 @@ import type { Actor } from "../../policy/model.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
-import { time } from "./parts.ts";
+import { time } from "./components.ts";
 
 /** Dependencies of the page of the log's chain. */
 export type ChainPageNeeds = VerifyNeeds & RefusalNeeds & NameNeeds;

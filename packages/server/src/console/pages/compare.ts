@@ -9,7 +9,7 @@ import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { LargePageNeeds } from "../large-pages.ts";
 import type { Endpoint, Fields, Moved, Page, Visit } from "../page.ts";
-import { options, table } from "./parts.ts";
+import { options, table } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { COLUMNS } from "./secrets.ts";
 

@@ -1,5 +1,5 @@
 import { type Address, type Html, html } from "../html.ts";
-import { table } from "./parts.ts";
+import { table } from "./components.ts";
 
 /** Size in units of the drawing; the page scales it. */
 const WIDTH = 600;

@@ -5,7 +5,7 @@ import { RESTORABLE_DAYS } from "../../secrets/model.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { more, table, time } from "./parts.ts";
+import { more, table, time } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
 

@@ -2,7 +2,7 @@ import { type DoctorNeeds, examine } from "../../doctor/doctor.ts";
 import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
-import { table } from "./parts.ts";
+import { table } from "./components.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** The doctor's findings, for the instance admin. It changes nothing. */

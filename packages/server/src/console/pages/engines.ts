@@ -5,7 +5,7 @@ import { requireInstanceAdmin } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
-import { table } from "./parts.ts";
+import { table } from "./components.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** The engines, for the instance admin: their state, and the way to the configuration of each. */

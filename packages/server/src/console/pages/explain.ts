@@ -5,7 +5,7 @@ import { type ExplainNeeds, explainAccess } from "../../policy/explain.ts";
 import { command, joined } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
-import { options, table } from "./parts.ts";
+import { options, table } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { COLUMNS } from "./secrets.ts";
 

@@ -15,7 +15,7 @@ import { type Address, address, type Html, html, targetOf } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { ANSWER, type PasskeyPageNeeds, signedIn } from "../passkey.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { table, time } from "./parts.ts";
+import { table, time } from "./components.ts";
 import { addingPasskey, holderOf, inPlaceOfCode, makingPasskey, stateOf } from "./passkeys.ts";
 import { qrPicture } from "./qr-picture.ts";
 

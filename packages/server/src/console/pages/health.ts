@@ -5,7 +5,7 @@ import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { type ChainPageNeeds, chainLine } from "./chain.ts";
 import { bars } from "./chart.ts";
-import { table } from "./parts.ts";
+import { table } from "./components.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** Dependencies of the page of the server's health. */

@@ -9,7 +9,7 @@ import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { type PasskeyPageNeeds, signedIn } from "../passkey.ts";
-import { table, time } from "./parts.ts";
+import { table, time } from "./components.ts";
 import { holderOf, inPlaceOfCode } from "./passkeys.ts";
 
 /** Dependencies of the page of linked identities. */

@@ -13,7 +13,7 @@ import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { more, roleOptions, table, time } from "./parts.ts";
+import { more, roleOptions, table, time } from "./components.ts";
 import { inRealm } from "./realm-frame.ts";
 
 /** Dependencies of the pages of invitations. */

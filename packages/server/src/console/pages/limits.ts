@@ -3,7 +3,7 @@ import { type RefusalNeeds, requireInstanceAdmin } from "../../policy/authorize.
 import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
-import { table } from "./parts.ts";
+import { table } from "./components.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** Dependencies of the page of limits. */

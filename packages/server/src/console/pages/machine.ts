@@ -17,7 +17,7 @@ import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../pa
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { mayOf } from "./machines.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { table, time } from "./parts.ts";
+import { table, time } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a machine. */

@@ -2,7 +2,7 @@ import { endSession, listSessions, type OwnSessionNeeds } from "../../accounts/s
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { more, table, time } from "./parts.ts";
+import { more, table, time } from "./components.ts";
 
 /** Dependencies of the page of one's own sessions. */
 export type OwnSessionPageNeeds = OwnSessionNeeds;

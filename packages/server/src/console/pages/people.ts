@@ -9,7 +9,7 @@ import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { more, table, time } from "./parts.ts";
+import { more, table, time } from "./components.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** Dependencies of the page of people. */

@@ -4,7 +4,7 @@ import { listProviders, type ProviderNeeds } from "../../sso/providers.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { options, table } from "./parts.ts";
+import { options, table } from "./components.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** The providers to sign in with, for the instance admin, and the way to the settings of each. */

@@ -4,7 +4,7 @@ import { createRealm, listRealms, type RealmNeeds } from "../../realms/realms.ts
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
-import { more, table, time } from "./parts.ts";
+import { more, table, time } from "./components.ts";
 
 /** Dependencies of the page of realms. */
 export type RealmPageNeeds = RealmNeeds;

@@ -3,7 +3,7 @@ import type { VersionInfo } from "../../secrets/model.ts";
 import type { SecretName } from "../../secrets/secrets.ts";
 import { KEPT_MINUTES } from "../drafts.ts";
 import { type Html, html } from "../html.ts";
-import { time } from "./parts.ts";
+import { time } from "./components.ts";
 import { pageOf } from "./secret-name.ts";
 
 /** A write that was refused, because somebody else wrote in between. */

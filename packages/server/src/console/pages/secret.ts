@@ -8,7 +8,7 @@ import { type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { goneDraft } from "../settings-form.ts";
 import { askAgain } from "./confirm.ts";
-import { table, time } from "./parts.ts";
+import { table, time } from "./components.ts";
 import { readsSection } from "./reads-section.ts";
 import { inRealm, type May, mayIn } from "./realm-frame.ts";
 import { type Conflict, conflictBox } from "./secret-conflict.ts";

@@ -7,7 +7,7 @@ import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { LargePageNeeds } from "../large-pages.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
-import { more, table, time } from "./parts.ts";
+import { more, table, time } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Secrets of all environments that one page shows, without their values. */
