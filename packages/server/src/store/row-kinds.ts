@@ -13,7 +13,7 @@ export interface RowKind {
 	free: Readonly<Record<string, string>>;
 	sum: RowSum;
 	/**
-	 * Effect of a wrong MAC on reads that believe: the row is `absent` and grants nothing; or the question is `refused`, because an absence would be an
+	 * Effect of a wrong MAC on verified reads: the row is `absent` and grants nothing; or the question is `refused`, because an absence would be an
 	 * answer, too. `unread` ones are compared by the integrity check alone.
 	 */
 	altered: "absent" | "refused" | "unread";

@@ -7,7 +7,7 @@ import { AppError } from "../errors.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../store/row-kinds.ts";
 import { migrate } from "../store/sqlite/migrate.ts";
 import { openWriter } from "../store/sqlite/open.ts";
-import { believed, guardReads } from "../store/sqlite/row-guard.ts";
+import { verified, guardReads } from "../store/sqlite/row-guard.ts";
 import { checkIntegrity, keepTip, openChain, type TipKeeper } from "../store/sqlite/tip.ts";
 import { makeFolder } from "./store.ts";
 import { createTestSystem } from "./system.ts";
@@ -66,7 +66,7 @@ export async function openGuarded(t: TestContext) {
 	const seen = (table: RowTable, number: number) => {
 		try {
 			return reader
-				.prepare(`SELECT count(*) FROM ${believed(table)} WHERE ${isRow(writer, table, number)}`)
+				.prepare(`SELECT count(*) FROM ${verified(table)} WHERE ${isRow(writer, table, number)}`)
 				.pluck()
 				.get();
 		} catch (error) {

@@ -63,12 +63,12 @@ export async function openTestStore(cleanup: Cleanup, used?: string, isGuarded =
 	return { store, directory, file: join(directory, "svc.db"), failures };
 }
 
-/** Makes a connection of its own believe every row: for tests of statements alone. */
-export function believeAll(db: Parameters<typeof guardReads>[0]): void {
+/** Makes a connection of its own take every row as verified: for tests of statements alone. */
+export function trustAllRows(db: Parameters<typeof guardReads>[0]): void {
 	guardReads(db, { fits: () => true, usual: () => null, names: "" });
 }
 
-/** Makes a connection of a test write rows that the test's stores believe. */
+/** Makes a connection of a test sign its rows as the test's stores do. */
 export function writeAsStore(db: Parameters<typeof guardWrites>[0]): void {
 	const macs = createRowMacs([ROW_KEY], randomBytes);
 	guardWrites(db, macs, noRows(ROW_KEY.id.toString("hex")), () => {});

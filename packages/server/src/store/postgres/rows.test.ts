@@ -14,7 +14,7 @@ test("many rows are judged in several turns of the event loop", async () => {
 		next = setImmediate(count);
 	};
 	let next = setImmediate(count);
-	const found = await createRows(sql, { fits: () => true }).believed("binding", "true");
+	const found = await createRows(sql, { fits: () => true }).verified("binding", "true");
 	clearImmediate(next);
 	assert.deepEqual(found, Array(1000).fill(binding));
 	assert.ok(turns >= 2);

@@ -12,7 +12,7 @@ export interface Rows {
 	 * Reads the rows that meet a condition and fit their MACs. The condition may end with an order and a limit.
 	 * @throws AppError when one of a table whose altered rows are refused does not fit
 	 */
-	believed<Table extends RowTable>(
+	verified<Table extends RowTable>(
 		table: Table,
 		condition: string,
 		values?: readonly unknown[],
@@ -82,7 +82,7 @@ export function createRows(sql: Sql, macs: Pick<RowMacs, "fits">): Rows {
 		return rows as never;
 	};
 	return {
-		believed: async (table, condition, values) => fitting(table, await read(table, allOf(table), condition, values)),
+		verified: async (table, condition, values) => fitting(table, await read(table, allOf(table), condition, values)),
 		briefly: async (table, others, condition, values) =>
 			fitting(table, await read(table, `${coveredOf(table)}, ${others}`, condition, values)),
 		judged: async (table, condition, values) =>

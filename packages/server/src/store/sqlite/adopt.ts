@@ -15,7 +15,7 @@ import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { openReader, openWriter } from "./open.ts";
 import { countRealms } from "./realm-counts.ts";
-import { blessAll } from "./row-guard.ts";
+import { signAll } from "./row-guard.ts";
 import { hasNextNumber, restoreNextNumber } from "./secret-numbers.ts";
 import { checkIntegrity, keepTip, openChain } from "./tip.ts";
 import { INSERT_KEY } from "./writes/keys.ts";
@@ -91,7 +91,7 @@ export function adoptRows(file: string, keysOf: (shared: KeyRow[]) => AdoptionKe
 		if (!hasNextNumber(db)) restoreNextNumber(db);
 		countLeases(db);
 		countRealms(db);
-		blessAll(db);
+		signAll(db);
 		let count = 0;
 		for (const [table, names] of believedRows(db)) {
 			count += names.length;

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import type { EventQuery } from "../../audit/event-query.ts";
 import { keySetOf } from "../../audit/key-parts.ts";
 import { aNewRealm, anAccount, anEvent, aRealm, MADE_AT, newId } from "../../testing/rows.ts";
-import { believeAll } from "../../testing/store.ts";
+import { trustAllRows } from "../../testing/store.ts";
 import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { migrate } from "./migrate.ts";
@@ -16,7 +16,7 @@ import { keySetWrites } from "./writes/key-sets.ts";
 const ran: string[] = [];
 const db = new Database(":memory:", { verbose: (sql) => void ran.push(String(sql)) });
 migrate(db, MADE_AT);
-believeAll(db);
+trustAllRows(db);
 limitTime(db);
 
 const QUERY = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { AuditEvent } from "../../audit/model.ts";
 import { aDeletion, aKey, anAccount, anEvent, aRealm, aToken, aVersion } from "../../testing/rows.ts";
-import { believeAll, makeFolder } from "../../testing/store.ts";
+import { trustAllRows, makeFolder } from "../../testing/store.ts";
 import { auditLog } from "./audit-log.ts";
 import { createBatches, type Operation, pack, unpack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
@@ -18,7 +18,7 @@ async function setUp(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
 	const db = openWriter(file);
 	migrate(db, "");
-	believeAll(db);
+	trustAllRows(db);
 	const chain = openChain(db);
 	const broken = {
 		/** Does half of its work, then throws `error`. */

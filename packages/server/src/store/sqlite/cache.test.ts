@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { SecretVersion } from "../../secrets/model.ts";
 import { aVersion } from "../../testing/rows.ts";
-import { believeAll, makeFolder } from "../../testing/store.ts";
+import { trustAllRows, makeFolder } from "../../testing/store.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Operations } from "../store.ts";
 import { migrate } from "./migrate.ts";
@@ -185,7 +185,7 @@ const KEEPS_SECRETS = new Set([
 const db = openWriter(join(await makeFolder({ after }), "svc.db"));
 after(() => void db.close());
 migrate(db, "");
-believeAll(db);
+trustAllRows(db);
 const operations = Object.entries(allWrites(db, openChain(db).append)).flatMap(([noun, verbs]) =>
 	Object.keys(verbs).map((verb) => `${noun}.${verb}`),
 );

@@ -19,7 +19,7 @@ import {
 	MADE_AT,
 } from "../../testing/rows.ts";
 import { seeded } from "../../testing/seeded.ts";
-import { believeAll, openTestStore } from "../../testing/store.ts";
+import { trustAllRows, openTestStore } from "../../testing/store.ts";
 import { drizzle } from "./drizzle.ts";
 import { openReader } from "./open.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -33,7 +33,7 @@ const SEED = 20_300_101;
 const { store, file } = await openTestStore({ after });
 const connection = openReader(file);
 after(() => void connection.close());
-believeAll(connection);
+trustAllRows(connection);
 const client = drizzle({ client: connection });
 /** The same questions, asked directly of the database. */
 const plain = {

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { rowAltered } from "../errors.ts";
-import { believed } from "./row-guard.ts";
+import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 /**
@@ -9,7 +9,7 @@ import { createStatements } from "./statements.ts";
  */
 const part = (name: string, environment: string) => `${name} AS MATERIALIZED (
 	SELECT s.id, s.key, s.deleted_at, v.version, length(v.value) AS bytes, v.expires_at
-	FROM ${believed("secret")} s LEFT JOIN ${believed("secret_version")} v ON v.secret_id = s.id AND v.version = s.version
+	FROM ${verified("secret")} s LEFT JOIN ${verified("secret_version")} v ON v.secret_id = s.id AND v.version = s.version
 	WHERE s.realm_id = @realm_id AND s.environment = ${environment})`;
 
 const isLive = "deleted_at IS NULL AND (expires_at IS NULL OR expires_at > @expired_by)";

@@ -5,7 +5,7 @@ import type { EventScope } from "../../audit/event-query.ts";
 import { keySetOf } from "../../audit/key-parts.ts";
 import type { ListedEvent } from "../../audit/model.ts";
 import { aNewRealm, anAccount, anEvent, aRealm, MADE_AT } from "../../testing/rows.ts";
-import { believeAll } from "../../testing/store.ts";
+import { trustAllRows } from "../../testing/store.ts";
 import { auditLog } from "./audit-log.ts";
 import { keyEvents } from "./key-events.ts";
 import { migrate } from "./migrate.ts";
@@ -17,7 +17,7 @@ import { keySetWrites } from "./writes/key-sets.ts";
 const ran: string[] = [];
 const db = new Database(":memory:", { verbose: (sql) => void ran.push(String(sql)) });
 migrate(db, MADE_AT);
-believeAll(db);
+trustAllRows(db);
 
 /** Looks at the time that are left before it is over. */
 let looks = Number.POSITIVE_INFINITY;

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { EventQuery } from "../../audit/event-query.ts";
 import { SETS_WITH_KEY } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
-import { believed } from "./row-guard.ts";
+import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 import { IN_TIME } from "./time-limit.ts";
 
@@ -120,7 +120,7 @@ function finder(db: Database, most: typeof MOST): (query: KeyQuery) => Runs | Am
 	/** Names the realms that the query can see; undefined for all. */
 	function visible({ scopes }: EventQuery): Named[] | undefined {
 		if (scopes.some(({ member_id }) => member_id === undefined)) return undefined;
-		const own = prepare(`SELECT id, slug FROM ${believed("realm")} WHERE id IN (${realmsOf("@member_id")})`);
+		const own = prepare(`SELECT id, slug FROM ${verified("realm")} WHERE id IN (${realmsOf("@member_id")})`);
 		return scopes.flatMap(({ member_id }) => own.all({ member_id }) as Named[]);
 	}
 

@@ -1,13 +1,13 @@
 import type { Database } from "better-sqlite3";
 import { type KeySet, keySetOf, type NamedKeys, partHash, setHash } from "../../audit/key-parts.ts";
-import { believed } from "./row-guard.ts";
+import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 /** Names the keys of secrets, as a set whose stored parts have no keys. */
 export function keySetOfSecrets(db: Database) {
 	const prepare = createStatements(db);
 	return (secret_ids: Float64Array): KeySet | undefined => {
-		const nameOf = prepare(`SELECT key FROM ${believed("secret")} WHERE id = ?`).pluck();
+		const nameOf = prepare(`SELECT key FROM ${verified("secret")} WHERE id = ?`).pluck();
 		const isStored = prepare("SELECT 1 FROM audit_key_part WHERE hash = ?").pluck();
 		const keys = new Set<string>();
 		for (const id of secret_ids) {

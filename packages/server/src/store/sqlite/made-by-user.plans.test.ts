@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { MADE_AT } from "../../testing/rows.ts";
-import { believeAll, makeFolder } from "../../testing/store.ts";
+import { trustAllRows, makeFolder } from "../../testing/store.ts";
 import { madeByUser } from "./made-by-user.ts";
 import { migrate } from "./migrate.ts";
 
@@ -11,7 +11,7 @@ const asked: string[] = [];
 const db = new Database(join(await makeFolder({ after }), "svc.db"), { verbose: (sql) => asked.push(String(sql)) });
 after(() => void db.close());
 migrate(db, "");
-believeAll(db);
+trustAllRows(db);
 
 test("what a user made is looked up by the maker's indexes", () => {
 	asked.length = 0;

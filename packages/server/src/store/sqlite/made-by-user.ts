@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { MAX_MADE_SHOWN, type Made } from "../../revocation/model.ts";
 import type { Implementations } from "../store.ts";
-import { believed } from "./row-guard.ts";
+import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 const theirs = (table: string) => `${table}.created_by = @user_id AND ${table}.created_at > @since`;
@@ -21,7 +21,7 @@ const CHOSEN = {
 	invitations: `SELECT id FROM invitation WHERE created_by = @user_id AND expires_at > @now ORDER BY id DESC LIMIT ${MAX_MADE_SHOWN}`,
 };
 
-const PLACED = `JOIN ${believed("machine")} m ON m.id = made.machine_id JOIN ${believed("realm")} r ON r.id = m.realm_id`;
+const PLACED = `JOIN ${verified("machine")} m ON m.id = made.machine_id JOIN ${verified("realm")} r ON r.id = m.realm_id`;
 const PLACE = "slug || '/' || m.name AS machine";
 
 const shown = (columns: string, from: string, chosen: string, age = "made.created_at") =>
@@ -30,22 +30,22 @@ const shown = (columns: string, from: string, chosen: string, age = "made.create
 const SHOWN = {
 	machines: shown(
 		"slug AS realm, made.name, role, made.created_at",
-		`${believed("machine")} made JOIN ${believed("realm")} r ON r.id = made.realm_id`,
+		`${verified("machine")} made JOIN ${verified("realm")} r ON r.id = made.realm_id`,
 		CHOSEN.machines,
 	),
 	machine_tokens: shown(
 		`made.id, ${PLACE}, prefix, made.created_at, expires_at`,
-		`${believed("machine_token")} made ${PLACED}`,
+		`${verified("machine_token")} made ${PLACED}`,
 		CHOSEN.machine_tokens,
 	),
 	trusts: shown(
 		`made.id, ${PLACE}, made.name, type, made.created_at`,
-		`${believed("trust")} made ${PLACED}`,
+		`${verified("trust")} made ${PLACED}`,
 		CHOSEN.trusts,
 	),
 	invitations: shown(
 		"id, email, created_at, expires_at",
-		`${believed("invitation")} made`,
+		`${verified("invitation")} made`,
 		CHOSEN.invitations,
 		"made.id",
 	),

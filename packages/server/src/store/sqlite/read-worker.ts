@@ -26,7 +26,7 @@ export class ReadWorker {
 	#refused = 0;
 
 	/**
-	 * @param keys returns the keys of rows when the thread starts; without them no row is believed
+	 * @param keys returns the keys of rows when the thread starts; without them no row is verified
 	 * @param limit_ms milliseconds that a question about the log or leases may take
 	 */
 	constructor(file: string, keys: () => RowKey[] = () => [], limit_ms = MAX_QUESTION_S * 1000) {

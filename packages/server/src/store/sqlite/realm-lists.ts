@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Filled, RowLimit } from "../../limits.ts";
 import type { DeletedRealm, Fullest, RealmStore, Restorable } from "../../realms/model.ts";
-import { believed } from "./row-guard.ts";
+import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 import { notExpiredAt } from "./token-lineage.ts";
 
@@ -78,7 +78,7 @@ export function realmLists(db: Database) {
 			const page = `SELECT id FROM ${restorable(which)} AND id > @after ORDER BY id LIMIT @limit`;
 			const found = prepare(
 				"SELECT id, slug, name, description, user_id, created_at, coalesce(deleted_by, '') AS deleted_by, deleted_at " +
-					`FROM ${believed("realm")} WHERE id IN (${page}) ORDER BY id`,
+					`FROM ${verified("realm")} WHERE id IN (${page}) ORDER BY id`,
 			);
 			return found.all({ ...which, after, limit }) as DeletedRealm[];
 		},

@@ -10,17 +10,17 @@ const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
 
 /** The ledger of a connection's own triggers. */
 export interface GuardedLedger extends Pick<RowLedger, "state" | "rewind"> {
-	/** Believes no further change: rows that are written from now on get no MAC. */
+	/** Stops signing: rows that are written from now on get no MAC. */
 	stop(): void;
 }
 
 /**
- * Name of the view that has a table's rows as reads may believe them. Of a table whose altered rows are refused, write `+column = ?` where no index finds
+ * Names the view of the rows of a table whose MACs are right. Of a table whose altered rows are refused, write `+column = ?` where no index finds
  * the column: SQLite puts the constant in place of the column, also where the MAC is compared, and would refuse every other row.
  */
-export const believed = (table: RowTable) => `believed_${table}`;
+export const verified = (table: RowTable) => `verified_${table}`;
 
-/** Names the keys under which a connection believes rows, as SQL. */
+/** Names the keys that a connection verifies MACs with, as SQL. */
 export const KEYS = "row_keys()";
 
 /**
@@ -69,7 +69,7 @@ CREATE TEMP TRIGGER ${table}_left AFTER DELETE ON main.${table} BEGIN
 END;`;
 }
 
-/** Makes a connection's views of the rows that reads may believe: each leaves out, or refuses, rows whose MAC is wrong. */
+/** Creates a connection's views of verified rows: each leaves out, or refuses, rows whose MAC is wrong. */
 export function guardReads(db: Database, macs: Pick<RowMacs, "fits" | "usual" | "names">): void {
 	define(db, "row_keys", () => macs.names);
 	define(db, "row_mac", macs.usual);
@@ -96,7 +96,7 @@ export function fits(table: RowTable): string {
 
 function viewOf(table: RowTable): string {
 	const columns = columnsOf(table).join(", ");
-	return `CREATE TEMP VIEW ${believed(table)} AS SELECT ${columns} FROM main.${table} WHERE ${fits(table)}`;
+	return `CREATE TEMP VIEW ${verified(table)} AS SELECT ${columns} FROM main.${table} WHERE ${fits(table)}`;
 }
 
 /** Sums of a database's rows, and what does not fit in each table. */
@@ -166,7 +166,7 @@ function isIndexed(db: Database, table: RowTable): boolean {
 	return table === "secret_version" || db.pragma(`main.integrity_check(${table})`, { simple: true }) === "ok";
 }
 
-/** Gives every row its MAC, whatever it had: for a new database, and for one that somebody has chosen to believe. */
-export function blessAll(db: Database): void {
+/** Gives every row its MAC, whatever it had: for a new database, and for one that is adopted. */
+export function signAll(db: Database): void {
 	for (const table of TABLES) db.exec(`UPDATE main.${table} SET mac = row_entered('${table}', ${rowText(table)})`);
 }

@@ -7,14 +7,14 @@ import type { Role } from "../../policy/model.ts";
 import type { ProviderType } from "../../sso/model.ts";
 import type { TrustType } from "../../trusts/model.ts";
 import { blob, integer, sqliteTable, text } from "./drizzle.ts";
-import { believed } from "./row-guard.ts";
+import { verified } from "./row-guard.ts";
 
 /** The tables as reads see them, those whose rows authenticate themselves through views that leave out what was altered; audit-log.ts reads the log. The full schema, with checks, indexes and triggers, is in migrations.ts. */
 const metaColumns = { name: text().primaryKey(), value: text().notNull() };
 export const meta = sqliteTable("meta", metaColumns);
 
 /** The same without what another program altered, which is not known before the keyring is open. */
-export const believedMeta = sqliteTable(believed("meta"), metaColumns);
+export const verifiedMeta = sqliteTable(verified("meta"), metaColumns);
 
 export const keyring = sqliteTable("keyring", {
 	id: blob({ mode: "buffer" }).primaryKey(),
@@ -25,7 +25,7 @@ export const keyring = sqliteTable("keyring", {
 	created_at: text().notNull(),
 });
 
-export const account = sqliteTable(believed("account"), {
+export const account = sqliteTable(verified("account"), {
 	id: text().primaryKey(),
 	email: text().notNull(),
 	name: text().notNull(),
@@ -35,7 +35,7 @@ export const account = sqliteTable(believed("account"), {
 	created_at: text().notNull(),
 });
 
-export const session = sqliteTable(believed("session"), {
+export const session = sqliteTable(verified("session"), {
 	jti: text().primaryKey(),
 	user_id: text().notNull(),
 	created_at: text().notNull(),
@@ -43,13 +43,13 @@ export const session = sqliteTable(believed("session"), {
 	provider: text().notNull(),
 });
 
-export const knownSource = sqliteTable(believed("known_source"), {
+export const knownSource = sqliteTable(verified("known_source"), {
 	pair: blob({ mode: "buffer" }).primaryKey(),
 	user_id: text().notNull(),
 	seen_at: text().notNull(),
 });
 
-export const realm = sqliteTable(believed("realm"), {
+export const realm = sqliteTable(verified("realm"), {
 	id: text().primaryKey(),
 	slug: text().notNull(),
 	name: text().notNull(),
@@ -62,13 +62,13 @@ export const realm = sqliteTable(believed("realm"), {
 	deleted_by: text(),
 });
 
-export const accountLimit = sqliteTable(believed("account_limit"), {
+export const accountLimit = sqliteTable(verified("account_limit"), {
 	user_id: text().primaryKey(),
 	realm_bytes: integer(),
 	realms: integer(),
 });
 
-export const resetCode = sqliteTable(believed("reset_code"), {
+export const resetCode = sqliteTable(verified("reset_code"), {
 	user_id: text().primaryKey(),
 	digest: blob({ mode: "buffer" }).notNull(),
 	created_by: text().notNull(),
@@ -76,7 +76,7 @@ export const resetCode = sqliteTable(believed("reset_code"), {
 	expires_at: text().notNull(),
 });
 
-export const invitation = sqliteTable(believed("invitation"), {
+export const invitation = sqliteTable(verified("invitation"), {
 	id: text().primaryKey(),
 	email: text().notNull(),
 	digest: blob({ mode: "buffer" }).notNull(),
@@ -85,13 +85,13 @@ export const invitation = sqliteTable(believed("invitation"), {
 	expires_at: text().notNull(),
 });
 
-export const invitationBinding = sqliteTable(believed("invitation_binding"), {
+export const invitationBinding = sqliteTable(verified("invitation_binding"), {
 	invitation_id: text().notNull(),
 	realm_id: text().notNull(),
 	role: text().$type<Role>().notNull(),
 });
 
-export const factor = sqliteTable(believed("factor"), {
+export const factor = sqliteTable(verified("factor"), {
 	id: text().primaryKey(),
 	user_id: text().notNull(),
 	type: text().$type<Factor["type"]>().notNull(),
@@ -103,13 +103,13 @@ export const factor = sqliteTable(believed("factor"), {
 	confirmed_at: text(),
 });
 
-export const recoveryCodes = sqliteTable(believed("recovery_codes"), {
+export const recoveryCodes = sqliteTable(verified("recovery_codes"), {
 	user_id: text().primaryKey(),
 	digests: blob({ mode: "buffer" }).notNull(),
 	created_at: text().notNull(),
 });
 
-export const apiToken = sqliteTable(believed("api_token"), {
+export const apiToken = sqliteTable(verified("api_token"), {
 	id: text().primaryKey(),
 	user_id: text().notNull(),
 	name: text().notNull(),
@@ -125,7 +125,7 @@ export const apiToken = sqliteTable(believed("api_token"), {
 	maker_id: text(),
 });
 
-export const binding = sqliteTable(believed("binding"), {
+export const binding = sqliteTable(verified("binding"), {
 	id: text().primaryKey(),
 	realm_id: text().notNull(),
 	user_id: text().notNull(),
@@ -134,7 +134,7 @@ export const binding = sqliteTable(believed("binding"), {
 	created_at: text().notNull(),
 });
 
-export const machine = sqliteTable(believed("machine"), {
+export const machine = sqliteTable(verified("machine"), {
 	id: text().primaryKey(),
 	realm_id: text().notNull(),
 	name: text().notNull(),
@@ -147,7 +147,7 @@ export const machine = sqliteTable(believed("machine"), {
 	created_at: text().notNull(),
 });
 
-export const machineToken = sqliteTable(believed("machine_token"), {
+export const machineToken = sqliteTable(verified("machine_token"), {
 	id: text().primaryKey(),
 	machine_id: text().notNull(),
 	name: text().notNull(),
@@ -159,7 +159,7 @@ export const machineToken = sqliteTable(believed("machine_token"), {
 	expires_at: text().notNull(),
 	last_used_at: text(),
 });
-export const trust = sqliteTable(believed("trust"), {
+export const trust = sqliteTable(verified("trust"), {
 	id: text().primaryKey(),
 	machine_id: text().notNull(),
 	name: text().notNull(),
@@ -177,7 +177,7 @@ export const trust = sqliteTable(believed("trust"), {
 	created_at: text().notNull(),
 });
 
-export const secret = sqliteTable(believed("secret"), {
+export const secret = sqliteTable(verified("secret"), {
 	id: integer().primaryKey(),
 	realm_id: text().notNull(),
 	environment: text().$type<Environment>().notNull(),
@@ -187,7 +187,7 @@ export const secret = sqliteTable(believed("secret"), {
 	deleted_at: text(),
 });
 
-export const secretVersion = sqliteTable(believed("secret_version"), {
+export const secretVersion = sqliteTable(verified("secret_version"), {
 	secret_id: integer().notNull(),
 	version: integer().notNull(),
 	id: text().notNull(),
@@ -209,12 +209,12 @@ const configColumns = {
 	created_by: text().notNull(),
 	created_at: text().notNull(),
 };
-export const engineConfig = sqliteTable(believed("engine_config"), configColumns);
+export const engineConfig = sqliteTable(verified("engine_config"), configColumns);
 
 /** The same with what another program altered. */
 export const storedConfig = sqliteTable("engine_config", configColumns);
 
-export const engineFormerRealm = sqliteTable(believed("engine_former_realm"), {
+export const engineFormerRealm = sqliteTable(verified("engine_former_realm"), {
 	engine: text().notNull(),
 	realm_id: text().notNull(),
 });
@@ -251,7 +251,7 @@ export const leaseCount = sqliteTable("lease_count", {
 	count: integer().notNull(),
 });
 
-export const ssoProvider = sqliteTable(believed("sso_provider"), {
+export const ssoProvider = sqliteTable(verified("sso_provider"), {
 	name: text().primaryKey(),
 	id: text().notNull(),
 	type: text().$type<ProviderType>().notNull(),
@@ -261,7 +261,7 @@ export const ssoProvider = sqliteTable(believed("sso_provider"), {
 	created_at: text().notNull(),
 });
 
-export const ssoIdentity = sqliteTable(believed("sso_identity"), {
+export const ssoIdentity = sqliteTable(verified("sso_identity"), {
 	provider: text().notNull(),
 	issuer: text().notNull(),
 	subject: text().notNull(),

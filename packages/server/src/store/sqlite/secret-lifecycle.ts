@@ -1,14 +1,14 @@
 import type { Database } from "better-sqlite3";
 import type { DeletedSecret } from "../../secrets/model.ts";
 import type { Implementations } from "../store.ts";
-import { believed } from "./row-guard.ts";
+import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 type Questions = Pick<Implementations<"scan">["secrets"], "deleted" | "countDeleted" | "countExpiring">;
 
 const RESTORABLE = "realm_id = @realm_id AND @environment IN ('', environment) AND deleted_at > @since";
 
-const PAGE = `SELECT id, realm_id, environment, key, version, deleted_by, deleted_at FROM ${believed("deleted_secret")}
+const PAGE = `SELECT id, realm_id, environment, key, version, deleted_by, deleted_at FROM ${verified("deleted_secret")}
 	WHERE ${RESTORABLE} AND id > @after ORDER BY id LIMIT @limit`;
 
 /** As the rows are: a realm may have 100,000, and to judge each would take a second. */

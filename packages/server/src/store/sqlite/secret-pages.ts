@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { ListedVersion } from "../../secrets/model.ts";
 import { rowAltered } from "../errors.ts";
-import { believed } from "./row-guard.ts";
+import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 /** Rows judged here for each one that a page may show, those of other environments included: 400 take 2 ms, but 10 to 25 ms the first time after a start. */
@@ -15,7 +15,7 @@ const NEAR = `SELECT count(*) AS seen, total(environment = @environment) AS foun
 
 /** The view judges each row before the environment is looked at: one that another program moved is refused, too. */
 const PAGE = `SELECT s.id AS secret_id, s.environment, s.key, v.version, length(v.value) AS bytes, v.expires_at, v.created_at, CAST(s.id AS TEXT) AS position
-	FROM ${believed("secret")} s LEFT JOIN ${believed("secret_version")} v ON v.secret_id = s.id AND v.version = s.version
+	FROM ${verified("secret")} s LEFT JOIN ${verified("secret_version")} v ON v.secret_id = s.id AND v.version = s.version
 	WHERE s.realm_id = @realm_id AND s.deleted_at IS NULL AND s.id > @after AND @environment IN ('', s.environment) ORDER BY s.id LIMIT @limit`;
 
 type Found = ListedVersion | { version: null };

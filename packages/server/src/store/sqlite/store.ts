@@ -110,7 +110,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 }
 
 /**
- * Has a connection, and the threads for reads that take long, believe rows by their keys: one thread is for reads of one realm, one for questions that may
+ * Has a connection, and the threads for reads that take long, verify rows by their keys: one thread is for reads of one realm, one for questions that may
  * read a whole table, one for what reads everything. None of them keeps those of another waiting.
  */
 function guardedReads(file: string, connection: Parameters<typeof guardReads>[0], writer: Writer) {

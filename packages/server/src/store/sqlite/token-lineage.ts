@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { ApiToken } from "../../tokens/model.ts";
 import { columnsOf } from "../row-kinds.ts";
-import { believed } from "./row-guard.ts";
+import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 /** Condition that a row of api_token has not expired at an instant. @param at an SQL parameter */
@@ -15,14 +15,14 @@ const lineageIn = (table: string) => `WITH RECURSIVE lineage (id) AS (
 /** Begins a statement about `lineage`: the token @id and all tokens made by it, directly or through others, altered rows included: all of them end together. */
 export const LINEAGE = lineageIn("api_token");
 
-const TOKENS = believed("api_token");
-const BELIEVED_LINEAGE = lineageIn(TOKENS);
+const TOKENS = verified("api_token");
+const VERIFIED_LINEAGE = lineageIn(TOKENS);
 
 /** Questions about the tokens that a token made, which may be many. They run in the reader thread, which also opens files of an older schema. */
 export function tokenLineage(db: Database) {
 	const prepare = createStatements(db);
-	const list = `${BELIEVED_LINEAGE} SELECT ${columnsOf("api_token").join(", ")} FROM ${TOKENS} WHERE id IN (SELECT id FROM lineage) AND id > @after ORDER BY id LIMIT @limit`;
-	const count = `${BELIEVED_LINEAGE} SELECT count(*) FROM lineage`;
+	const list = `${VERIFIED_LINEAGE} SELECT ${columnsOf("api_token").join(", ")} FROM ${TOKENS} WHERE id IN (SELECT id FROM lineage) AND id > @after ORDER BY id LIMIT @limit`;
+	const count = `${VERIFIED_LINEAGE} SELECT count(*) FROM lineage`;
 	return {
 		listLineage: (id: string, after: string, limit: number) => prepare(list).all({ id, after, limit }) as ApiToken[],
 		countLineage: (id: string) => prepare(count).pluck().get({ id }) as number,

@@ -37,7 +37,7 @@ function numbersOf(current: Current | undefined): number[] {
 
 /** Reads the current versions that have not expired, in the order of creation. Every row of the environment is judged, also one that says it was deleted. */
 async function currentOf(db: Snapshot, realm_id: string, environment: string, expired_by: string): Promise<Current[]> {
-	const all = await db.believed("secret", "realm_id = $1 AND environment = $2 ORDER BY id", [realm_id, environment]);
+	const all = await db.verified("secret", "realm_id = $1 AND environment = $2 ORDER BY id", [realm_id, environment]);
 	const live = all.filter(({ deleted_at }) => deleted_at === null);
 	const versions = await briefVersions(db, live);
 	return live.flatMap(({ id, key }) => {

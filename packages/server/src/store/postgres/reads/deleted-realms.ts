@@ -24,11 +24,11 @@ const of = ({ since, user_id }: Restorable) => [since, user_id];
 export function deletedRealmReads(db: Snapshot): Reads {
 	return {
 		async deletedBefore(instant, limit) {
-			const due = await db.believed("realm", "deleted_at < $1 LIMIT $2", [instant, limit]);
+			const due = await db.verified("realm", "deleted_at < $1 LIMIT $2", [instant, limit]);
 			return due.map(({ id, slug }) => ({ id, slug }));
 		},
 		async findDeleted({ slug, id, ...which }) {
-			const [newest] = await db.believed(
+			const [newest] = await db.verified(
 				"realm",
 				`${RESTORABLE} AND slug = $3 AND ($4::text IS NULL OR id = $4) ORDER BY deleted_at DESC, id DESC LIMIT 1`,
 				[...of(which), slug, id],
@@ -37,7 +37,7 @@ export function deletedRealmReads(db: Snapshot): Reads {
 		},
 		async deleted(which, after, limit) {
 			const condition = `${RESTORABLE} AND id > $3 ORDER BY id LIMIT $4`;
-			return (await db.believed("realm", condition, [...of(which), after, limit])).map(deletedOf);
+			return (await db.verified("realm", condition, [...of(which), after, limit])).map(deletedOf);
 		},
 		async unended() {
 			const found = await db.sql.rows<{ id: string }>(UNENDED);

@@ -11,10 +11,10 @@ export function deletedSecretReads(db: Snapshot): Reads {
 	return {
 		async deleted(realm_id, environment, since, after, limit) {
 			const condition = `${RESTORABLE} AND id > $4 ORDER BY id LIMIT $5`;
-			const found = await db.believed("deleted_secret", condition, [realm_id, environment, since, after, limit]);
+			const found = await db.verified("deleted_secret", condition, [realm_id, environment, since, after, limit]);
 			return found.map(({ created_at: _, ...deleted }): DeletedSecret => deleted);
 		},
 		countDeleted: async (realm_id, environment, since) =>
-			(await db.believed("deleted_secret", RESTORABLE, [realm_id, environment, since])).length,
+			(await db.verified("deleted_secret", RESTORABLE, [realm_id, environment, since])).length,
 	};
 }

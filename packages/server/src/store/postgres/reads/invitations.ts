@@ -12,14 +12,14 @@ const OF_ADMINS = "created_by IN (SELECT id FROM account WHERE instance_admin AN
 /** Answers questions about open invitations. */
 export function invitationReads(db: Snapshot): Async<Implementations<"read">["invitations"]> {
 	const find = async (condition: string, values: readonly unknown[]) =>
-		withRoles(db, await db.believed("invitation", condition, values));
+		withRoles(db, await db.verified("invitation", condition, values));
 	return {
 		async byDigest(digest, now) {
 			return (await find("digest = $1 AND expires_at > $2", [digest, now]))[0];
 		},
 		async forEmail(email, now) {
-			const found = await db.believed("invitation", `${OF_ADMINS} AND ${OF_ADDRESS}`, [email, now]);
-			found.push(...(await db.believed("invitation", OF_ADDRESS, [email, now])));
+			const found = await db.verified("invitation", `${OF_ADMINS} AND ${OF_ADDRESS}`, [email, now]);
+			found.push(...(await db.verified("invitation", OF_ADDRESS, [email, now])));
 			const once = new Map(found.map((one) => [one.id, one]));
 			return withRoles(db, [...once.values()].slice(0, MAX_INVITATIONS_USED));
 		},
@@ -31,8 +31,8 @@ export function invitationReads(db: Snapshot): Async<Implementations<"read">["in
 
 /** Adds the roles of all invitations of a page, in realms that live. */
 async function withRoles(db: Snapshot, rows: readonly Invitation[]): Promise<InvitationWithRoles[]> {
-	const roles = await db.believed("invitation_binding", "invitation_id = ANY($1::text[])", [rows.map(({ id }) => id)]);
-	const live = await db.believed("realm", "deleted_at IS NULL AND id = ANY($1::text[]) ORDER BY slug", [
+	const roles = await db.verified("invitation_binding", "invitation_id = ANY($1::text[])", [rows.map(({ id }) => id)]);
+	const live = await db.verified("realm", "deleted_at IS NULL AND id = ANY($1::text[]) ORDER BY slug", [
 		roles.map(({ realm_id }) => realm_id),
 	]);
 	const given = Map.groupBy(roles, ({ invitation_id }) => invitation_id);

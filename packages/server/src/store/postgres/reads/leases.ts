@@ -99,7 +99,7 @@ function counts(db: Snapshot): Pick<LeaseReads, "counts" | "openByConfig" | "ope
 }
 
 function marks(db: Snapshot): Pick<LeaseReads, "clock" | "pausedAt"> {
-	const meta = async (name: string) => (await db.believed("meta", "name = $1", [name]))[0]?.value;
+	const meta = async (name: string) => (await db.verified("meta", "name = $1", [name]))[0]?.value;
 	return {
 		pausedAt: () => meta("leases_paused"),
 		async clock() {

@@ -6,7 +6,7 @@ type RealmRow = StoredRows["realm"];
 
 /** Finds a realm that is not deleted, by its id. */
 export async function liveRealm(db: Snapshot, id: string): Promise<RealmRow | undefined> {
-	const [found] = await db.believed("realm", "id = $1 AND deleted_at IS NULL", [id]);
+	const [found] = await db.verified("realm", "id = $1 AND deleted_at IS NULL", [id]);
 	return found;
 }
 
@@ -22,23 +22,23 @@ export async function roleIn(
 	user_id: string,
 ): Promise<RealmAccess["role"]> {
 	if (realm.user_id === user_id) return "admin";
-	const [bound] = await db.believed("binding", "realm_id = $1 AND user_id = $2", [realm.id, user_id]);
+	const [bound] = await db.verified("binding", "realm_id = $1 AND user_id = $2", [realm.id, user_id]);
 	if (bound !== undefined) return bound.role;
-	const [machine] = await db.believed("machine", "id = $1 AND realm_id = $2", [user_id, realm.id]);
+	const [machine] = await db.verified("machine", "id = $1 AND realm_id = $2", [user_id, realm.id]);
 	return machine?.role ?? null;
 }
 
 /** Names the realms that a user, or a machine, has a role in without owning them. */
 export async function memberships(db: Snapshot, user_id: string): Promise<string[]> {
-	const bindings = await db.believed("binding", "user_id = $1", [user_id]);
-	const machines = await db.believed("machine", "id = $1", [user_id]);
+	const bindings = await db.verified("binding", "user_id = $1", [user_id]);
+	const machines = await db.verified("machine", "id = $1", [user_id]);
 	return [...bindings, ...machines].map(({ realm_id }) => realm_id);
 }
 
 /** Names the live realms that a user owns or has a role in. */
 export async function realmsOf(db: Snapshot, user_id: string): Promise<string[]> {
-	const bindings = await db.believed("binding", "user_id = $1", [user_id]);
-	const found = await db.believed("realm", "deleted_at IS NULL AND (user_id = $1 OR id = ANY($2::text[]))", [
+	const bindings = await db.verified("binding", "user_id = $1", [user_id]);
+	const found = await db.verified("realm", "deleted_at IS NULL AND (user_id = $1 OR id = ANY($2::text[]))", [
 		user_id,
 		bindings.map(({ realm_id }) => realm_id),
 	]);

@@ -5,7 +5,7 @@ import type { Async, Snapshot } from "../database.ts";
 export function resetReads(db: Snapshot): Async<Implementations<"read">["resets"]> {
 	return {
 		async ofUser(user_id, now) {
-			return (await db.believed("reset_code", "user_id = $1 AND expires_at > $2", [user_id, now]))[0];
+			return (await db.verified("reset_code", "user_id = $1 AND expires_at > $2", [user_id, now]))[0];
 		},
 	};
 }

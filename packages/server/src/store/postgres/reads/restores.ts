@@ -6,7 +6,7 @@ import type { Async, Snapshot } from "../database.ts";
 export function restoreReads(db: Snapshot): Async<Implementations<"read">["backups"]> {
 	return {
 		async restored() {
-			const [told] = await db.believed("meta", "name = 'restore_to_tell'");
+			const [told] = await db.verified("meta", "name = 'restore_to_tell'");
 			return told && (JSON.parse(told.value) as Restore);
 		},
 	};

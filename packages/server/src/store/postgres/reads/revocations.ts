@@ -15,16 +15,16 @@ export function revocationReads(db: Snapshot): Async<Implementations<"scan">["re
 	return {
 		async made(whose, since, now) {
 			const by = [whose, since];
-			const machines = await db.believed("machine", `${MADE} AND ${isLive("machine.id")} ${NEWEST}`, by);
+			const machines = await db.verified("machine", `${MADE} AND ${isLive("machine.id")} ${NEWEST}`, by);
 			const live = isLive("machine_id");
-			const tokens = await db.believed("machine_token", `${MADE} AND expires_at > $3 AND ${live} ${NEWEST}`, [
+			const tokens = await db.verified("machine_token", `${MADE} AND expires_at > $3 AND ${live} ${NEWEST}`, [
 				...by,
 				now,
 			]);
 			const theirs = `(${MADE} OR machine_id IN (SELECT id FROM machine WHERE ${MADE}))`;
-			const trusts = await db.believed("trust", `${theirs} AND ${live} ${NEWEST}`, by);
+			const trusts = await db.verified("trust", `${theirs} AND ${live} ${NEWEST}`, by);
 			const open = "created_by = $1 AND expires_at > $2";
-			const invitations = await db.believed("invitation", `${open} ORDER BY id DESC LIMIT ${MAX_MADE_SHOWN}`, [
+			const invitations = await db.verified("invitation", `${open} ORDER BY id DESC LIMIT ${MAX_MADE_SHOWN}`, [
 				whose,
 				now,
 			]);
@@ -65,7 +65,7 @@ export function revocationReads(db: Snapshot): Async<Implementations<"scan">["re
 /** Reads the names of machines, as `realm/machine`. */
 async function machineNames(db: Snapshot, rows: readonly { machine_id: string }[]): Promise<(id: string) => string> {
 	const ids = rows.map(({ machine_id }) => machine_id);
-	const machines = await db.believed("machine", "id = ANY($1::text[])", [ids]);
+	const machines = await db.verified("machine", "id = ANY($1::text[])", [ids]);
 	const slugs = await slugsOf(db, machines);
 	const known = new Map(machines.map(({ id, realm_id, name }) => [id, `${slugs.get(realm_id) ?? ""}/${name}`]));
 	return (id) => known.get(id) ?? "";
@@ -73,6 +73,6 @@ async function machineNames(db: Snapshot, rows: readonly { machine_id: string }[
 
 async function slugsOf(db: Snapshot, machines: readonly StoredRows["machine"][]): Promise<Map<string, string>> {
 	const ids = machines.map(({ realm_id }) => realm_id);
-	const realms = await db.believed("realm", "id = ANY($1::text[])", [ids]);
+	const realms = await db.verified("realm", "id = ANY($1::text[])", [ids]);
 	return new Map(realms.map(({ id, slug }) => [id, slug]));
 }

@@ -36,10 +36,10 @@ export function secretReads(db: Snapshot): SecretReads {
 
 function single(db: Snapshot): Pick<SecretReads, "get" | "version" | "versionsAt"> {
 	const versionOf = async (secret_id: number, version: number) =>
-		(await db.believed("secret_version", "secret_id = $1 AND version = $2", [secret_id, version]))[0];
+		(await db.verified("secret_version", "secret_id = $1 AND version = $2", [secret_id, version]))[0];
 	return {
 		async get(realm_id, environment, key) {
-			const [secret] = await db.believed("secret", `${NAMED} AND deleted_at IS NULL`, [realm_id, environment, key]);
+			const [secret] = await db.verified("secret", `${NAMED} AND deleted_at IS NULL`, [realm_id, environment, key]);
 			if (secret === undefined) return undefined;
 			const found = await versionOf(secret.id, secret.version);
 			// Nothing of a live secret is no answer: somebody took its current version away.
@@ -47,7 +47,7 @@ function single(db: Snapshot): Pick<SecretReads, "get" | "version" | "versionsAt
 			return namedVersion(found, { realm_id, environment, key });
 		},
 		async version(realm_id, environment, key, version) {
-			const [secret] = await db.believed("secret", NAMED, [realm_id, environment, key]);
+			const [secret] = await db.verified("secret", NAMED, [realm_id, environment, key]);
 			const found = secret && (await versionOf(secret.id, version));
 			if (found !== undefined) return namedVersion(found, { realm_id, environment, key });
 			// The oldest go first: one that is missing behind an older one was taken away.
@@ -60,7 +60,7 @@ function single(db: Snapshot): Pick<SecretReads, "get" | "version" | "versionsAt
 			const ids = wanted.map(({ secret_id }) => secret_id);
 			// A value opens under its own name alone: the name needs no MAC here.
 			const names = new Map((await db.stored("secret", "id = ANY($1::bigint[])", [ids])).map((row) => [row.id, row]));
-			const found = await db.believed(
+			const found = await db.verified(
 				"secret_version",
 				"(secret_id, version) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))",
 				[ids, wanted.map(({ version }) => version)],
@@ -87,7 +87,7 @@ function lists(db: Snapshot): Pick<SecretReads, "list" | "count" | "countExpirin
 	return {
 		async list(realm_id, environment, after, limit) {
 			const condition = `${LIVE} AND id > $3 ORDER BY id LIMIT $4`;
-			const secrets = await db.believed("secret", condition, [realm_id, environment, Number(after), limit]);
+			const secrets = await db.verified("secret", condition, [realm_id, environment, Number(after), limit]);
 			const versions = await briefVersions(db, secrets);
 			return secrets.map(({ id: secret_id, environment, key }) => {
 				const current = versions.get(secret_id);
@@ -115,7 +115,7 @@ function lists(db: Snapshot): Pick<SecretReads, "list" | "count" | "countExpirin
 function histories(db: Snapshot): Pick<SecretReads, "history" | "countHistory"> {
 	return {
 		async history(realm_id, environment, key, before, limit) {
-			const [secret] = await db.believed("secret", NAMED, [realm_id, environment, key]);
+			const [secret] = await db.verified("secret", NAMED, [realm_id, environment, key]);
 			if (secret === undefined) return [];
 			type Shown = { created_at: string; created_by: string; comment: string };
 			const found = await db.briefly<"secret_version", Shown>(
@@ -130,7 +130,7 @@ function histories(db: Snapshot): Pick<SecretReads, "history" | "countHistory"> 
 			});
 		},
 		async countHistory(realm_id, environment, key) {
-			const [secret] = await db.believed("secret", NAMED, [realm_id, environment, key]);
+			const [secret] = await db.verified("secret", NAMED, [realm_id, environment, key]);
 			return secret === undefined ? 0 : db.count("secret_version", "secret_id = $1", [secret.id]);
 		},
 	};

@@ -16,30 +16,30 @@ export const LINEAGE = `WITH RECURSIVE lineage (id) AS (
 export function tokenReads(db: Snapshot): TokenReads {
 	return {
 		async owner(digest) {
-			const [token] = await db.believed("api_token", "digest = $1", [digest]);
+			const [token] = await db.verified("api_token", "digest = $1", [digest]);
 			if (token === undefined) return machineOwner(db, digest);
 			const owner = await ownerOf(db, token.user_id);
 			return owner && { ...token, ...owner, machine: undefined, payer: token.user_id };
 		},
 		async byId(id) {
-			return (await db.believed("api_token", "id = $1", [id]))[0];
+			return (await db.verified("api_token", "id = $1", [id]))[0];
 		},
 		list: (user_id, after, limit) =>
-			db.believed("api_token", "user_id = $1 AND id > $2 ORDER BY id LIMIT $3", [user_id, after, limit]),
+			db.verified("api_token", "user_id = $1 AND id > $2 ORDER BY id LIMIT $3", [user_id, after, limit]),
 		count: (user_id) => db.count("api_token", "user_id = $1", [user_id]),
 		async listLineage(id, after, limit) {
-			const lineage = (await believedLineage(db, id)).filter((one) => one > after).toSorted(byText);
-			return db.believed("api_token", "id = ANY($1::text[]) ORDER BY id", [lineage.slice(0, limit)]);
+			const lineage = (await verifiedLineage(db, id)).filter((one) => one > after).toSorted(byText);
+			return db.verified("api_token", "id = ANY($1::text[]) ORDER BY id", [lineage.slice(0, limit)]);
 		},
-		countLineage: async (id) => (await believedLineage(db, id)).length,
+		countLineage: async (id) => (await verifiedLineage(db, id)).length,
 	};
 }
 
 const byText = (one: string, other: string) => (one < other ? -1 : 1);
 
 /** Lists the ids of the tokens of a lineage, up to altered rows. */
-async function believedLineage(db: Snapshot, id: string): Promise<string[]> {
-	const tokens = await db.believed("api_token", `id IN (${LINEAGE})`, [id]);
+async function verifiedLineage(db: Snapshot, id: string): Promise<string[]> {
+	const tokens = await db.verified("api_token", `id IN (${LINEAGE})`, [id]);
 	const made = Map.groupBy(tokens, ({ maker_id }) => maker_id);
 	const lineage = tokens.some((token) => token.id === id) ? [id] : [];
 	// The list grows while it is walked through.
@@ -49,7 +49,7 @@ async function believedLineage(db: Snapshot, id: string): Promise<string[]> {
 
 /** Finds a machine by its token: it may do what its machine may now, in its realm. */
 async function machineOwner(db: Snapshot, digest: Buffer): ReturnType<TokenReads["owner"]> {
-	const [token] = await db.believed("machine_token", "digest = $1", [digest]);
+	const [token] = await db.verified("machine_token", "digest = $1", [digest]);
 	const owner = token && (await machineById(db, token.machine_id));
 	if (token === undefined || owner === undefined) return undefined;
 	const { id: user_id, payer, name, scopes, realm_id, environment, engines } = owner;

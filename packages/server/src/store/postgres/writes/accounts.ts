@@ -28,7 +28,7 @@ export function accountWrites(db: Change): AccountWrites {
 		async openSession({ session, password, known }, event) {
 			const { user_id } = session;
 			const isUnchanged = "id = $1 AND disabled_at IS NULL AND password IS NOT DISTINCT FROM $2";
-			if ((await db.believed("account", isUnchanged, [user_id, password])).length === 0) return false;
+			if ((await db.verified("account", isUnchanged, [user_id, password])).length === 0) return false;
 			if (await hasFactor(db, user_id)) return false;
 			const ended = await openSession(db, session);
 			if (known !== undefined) await noteSource(db, user_id, known);
@@ -64,8 +64,8 @@ function statusWrites(db: Change): Pick<AccountWrites, "setAdmin" | "setDisabled
 		user_id: string,
 		changes: Partial<Pick<Account, "instance_admin" | "disabled_at">>,
 	): Promise<StatusOutcome> => {
-		const [before] = await db.believed("account", "id = $1", [user_id]);
-		const others = await db.believed("account", "instance_admin AND disabled_at IS NULL AND id <> $1", [user_id]);
+		const [before] = await db.verified("account", "id = $1", [user_id]);
+		const others = await db.verified("account", "instance_admin AND disabled_at IS NULL AND id <> $1", [user_id]);
 		const { instance_admin, disabled_at } = { instance_admin: false, disabled_at: null, ...before, ...changes };
 		const decision = decideStatusChange(before, { instance_admin, disabled_at }, others.length);
 		if (decision === "done") await db.update("account", { instance_admin, disabled_at }, "id = $1", [user_id]);

@@ -22,17 +22,17 @@ async function accountOf(
 	at: string,
 ): Promise<ReturnType<CurrentAccess["account"]>> {
 	if (caller !== undefined) {
-		const [token] = await db.believed("machine_token", NOT_EXPIRED, [token_id, at]);
+		const [token] = await db.verified("machine_token", NOT_EXPIRED, [token_id, at]);
 		if (token?.machine_id !== user_id) return undefined;
-		const [machine] = await db.believed("machine", "id = $1", [user_id]);
+		const [machine] = await db.verified("machine", "id = $1", [user_id]);
 		if (machine === undefined || (await liveRealm(db, machine.realm_id)) === undefined) return undefined;
 		return { instance_admin: false, limits: limitsText(machine) };
 	}
 	const [holder] =
 		token_id === undefined
-			? await db.believed("session", "jti = $1 AND expires_at > $2", [jti, at])
-			: await db.believed("api_token", NOT_EXPIRED, [token_id, at]);
+			? await db.verified("session", "jti = $1 AND expires_at > $2", [jti, at])
+			: await db.verified("api_token", NOT_EXPIRED, [token_id, at]);
 	if (holder?.user_id !== user_id) return undefined;
-	const [account] = await db.believed("account", "id = $1 AND disabled_at IS NULL", [user_id]);
+	const [account] = await db.verified("account", "id = $1 AND disabled_at IS NULL", [user_id]);
 	return account && { instance_admin: account.instance_admin };
 }

@@ -19,7 +19,7 @@ export function removing(db: Change): Removing {
 			if (found === undefined || found.deleted_at !== null) return false;
 			const { version, created_at } = found;
 			await db.insert("deleted_secret", { ...input, version, created_at });
-			for (const { secret_id: _, ...row } of await db.believed("secret_version", "secret_id = $1", [found.id]))
+			for (const { secret_id: _, ...row } of await db.verified("secret_version", "secret_id = $1", [found.id]))
 				await db.insert("deleted_version", { deletion_id: input.id, ...row });
 			await endLife(db, found.id, input.deleted_at);
 			db.append(event, { version, deletion_id: input.id });
@@ -70,7 +70,7 @@ async function restore(
 	const found = await headOf(db, name);
 	if (found !== undefined && found.deleted_at === null) return "lives";
 	const { realm_id, environment, key } = name;
-	const [life] = await db.believed(
+	const [life] = await db.verified(
 		"deleted_secret",
 		`realm_id = $1 AND environment = $2 AND key = $3 AND deleted_at > $4 AND ($5::text IS NULL OR id = $5)
 		ORDER BY id DESC LIMIT 1`,
@@ -94,7 +94,7 @@ async function versionsOf(
 	db: Change,
 	{ id, version }: Pick<StoredRows["deleted_secret"], "id" | "version">,
 ): Promise<StoredRows["deleted_version"][]> {
-	const rows = await db.believed("deleted_version", "deletion_id = $1 ORDER BY version", [id]);
+	const rows = await db.verified("deleted_version", "deletion_id = $1 ORDER BY version", [id]);
 	const oldest = rows[0]?.version ?? 0;
 	if (rows.at(-1)?.version !== version || rows.length !== version - oldest + 1) throw rowAltered();
 	return rows;

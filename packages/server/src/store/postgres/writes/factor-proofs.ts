@@ -8,7 +8,7 @@ import { factorsOf, hasFactor } from "../reads/factors.ts";
 /** Tells whether an account is enabled and still has this password. */
 export async function isAccount(db: Change, user_id: string, password: string): Promise<boolean> {
 	const isUnchanged = "id = $1 AND password = $2 AND disabled_at IS NULL";
-	return (await db.believed("account", isUnchanged, [user_id, password])).length > 0;
+	return (await db.verified("account", isUnchanged, [user_id, password])).length > 0;
 }
 
 /** Uses a proof up. @returns undefined when it was used meanwhile, or its factor is gone */
@@ -17,7 +17,7 @@ export async function useProof(
 	user_id: string,
 	proof: FactorProof,
 ): Promise<{ recovery_codes_left?: number } | undefined> {
-	const [codes] = await db.believed("recovery_codes", "user_id = $1", [user_id]);
+	const [codes] = await db.verified("recovery_codes", "user_id = $1", [user_id]);
 	const used = decideProof(proof, await factorsOf(db, user_id), codes?.digests);
 	if (used === undefined) return undefined;
 	if ("digests" in used) {

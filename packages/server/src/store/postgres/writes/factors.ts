@@ -54,7 +54,7 @@ function changes(db: Change): Pick<FactorWrites, "add" | "remove" | "renewCodes"
 		async remove({ id, owner }, event) {
 			const factors = await factorsOf(db, owner.user_id);
 			if (!factors.some((factor) => factor.id === id)) return "unknown";
-			const [codes] = await db.believed("recovery_codes", "user_id = $1", [owner.user_id]);
+			const [codes] = await db.verified("recovery_codes", "user_id = $1", [owner.user_id]);
 			if (!mayRemove(id, factors, codes?.digests, owner.proof)) return "no_codes";
 			const outcome = await prove(db, owner, event);
 			if (outcome !== "done") return outcome;
@@ -83,7 +83,7 @@ async function confirm(
 	if (factor === undefined || isConfirmed(factor) || factor.created_at <= since) return "unknown";
 	const confirmed = { confirmed_at: event.timestamp, last_step: step, ...(sealed && { sealed }) };
 	await db.update("factor", confirmed, "id = $1", [id]);
-	const standing = await db.believed("recovery_codes", "user_id = $1", [user_id]);
+	const standing = await db.verified("recovery_codes", "user_id = $1", [user_id]);
 	const hasCodes = standing.length > 0 && factors.some(isConfirmed);
 	if (!hasCodes) await setCodes(db, codes);
 	await db.remove("known_source", "user_id = $1", [user_id]);

@@ -87,10 +87,10 @@ export async function usableInvitations(
 ): Promise<OpenInvitation[]> {
 	const found: OpenInvitation[] = [];
 	for (const { id, admin_only, bindings } of used) {
-		const [invitation] = await db.believed("invitation", "id = $1 AND expires_at > $2", [id, at]);
-		const [maker] = await db.believed("account", "id = $1 AND disabled_at IS NULL", [invitation?.created_by]);
+		const [invitation] = await db.verified("invitation", "id = $1 AND expires_at > $2", [id, at]);
+		const [maker] = await db.verified("account", "id = $1 AND disabled_at IS NULL", [invitation?.created_by]);
 		if (invitation === undefined || !isUsable(email, admin_only, { invitation, maker })) continue;
-		const given = await db.believed("invitation_binding", "invitation_id = $1", [id]);
+		const given = await db.verified("invitation_binding", "invitation_id = $1", [id]);
 		const roles = bindings.flatMap((binding) => {
 			const role = given.find(({ realm_id }) => realm_id === binding.realm_id)?.role;
 			return role === undefined ? [] : [{ ...binding, role }];

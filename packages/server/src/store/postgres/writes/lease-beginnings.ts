@@ -61,8 +61,8 @@ async function factsOf(db: Change, lease: NewLease, { limit, realm_limit }: Leas
 		isRealmLive: (await liveRealm(db, realm_id)) !== undefined,
 		isConfigCurrent:
 			config_id === ""
-				? (await db.believed("engine_config", current, [engine])).length === 0
-				: (await db.believed("engine_config", "id = $1 AND state = 'active'", [config_id])).length > 0,
+				? (await db.verified("engine_config", current, [engine])).length === 0
+				: (await db.verified("engine_config", "id = $1 AND state = 'active'", [config_id])).length > 0,
 		isNameTaken: await db.has("lease", named, [target, scope, name]),
 		open:
 			limit === null

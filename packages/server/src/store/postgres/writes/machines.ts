@@ -23,7 +23,7 @@ export function machineWrites(db: Change): Async<Implementations<"write">["machi
 			if (found === undefined) await db.insert("machine", machine);
 			else {
 				// A row that another program altered stays as it is.
-				if ((await db.believed("machine", "id = $1", [found.id])).length === 0) throw rowAltered();
+				if ((await db.verified("machine", "id = $1", [found.id])).length === 0) throw rowAltered();
 				await db.update("machine", { role, scopes, environment, engines, description }, "id = $1", [found.id]);
 			}
 			db.append(event, { machine_id: found?.id ?? machine.id });

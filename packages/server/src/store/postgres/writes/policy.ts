@@ -23,7 +23,7 @@ export function policyWrites(db: Change): Async<Implementations<"write">["policy
 		},
 		async rebind({ realm_id, user_id, role, granted_by }, event) {
 			// A row that another program altered stays as it is.
-			const [bound] = await db.believed("binding", OF_USER, [realm_id, user_id]);
+			const [bound] = await db.verified("binding", OF_USER, [realm_id, user_id]);
 			if (bound === undefined) return false;
 			await db.update("binding", { role, granted_by }, "id = $1", [bound.id]);
 			db.append(event);

@@ -46,7 +46,7 @@ export function realmWrites(db: Change): RealmWrites {
 		change: (input, event) => change(db, input, event),
 		...purgeWrites(db),
 		async restore({ id, slug, user_id, since }, event) {
-			const found = await db.believed("realm", "id = $1 AND user_id = $2 AND deleted_at > $3", [id, user_id, since]);
+			const found = await db.verified("realm", "id = $1 AND user_id = $2 AND deleted_at > $3", [id, user_id, since]);
 			if (found.length === 0) return "not_found";
 			if (await isSlugTaken(db, slug)) return "slug_taken";
 			// Usually there are none left: nothing is added to a realm that does not live.
@@ -68,12 +68,12 @@ export function realmWrites(db: Change): RealmWrites {
 }
 
 async function isSlugTaken(db: Change, slug: string): Promise<boolean> {
-	return (await db.believed("realm", "slug = $1 AND deleted_at IS NULL", [slug])).length > 0;
+	return (await db.verified("realm", "slug = $1 AND deleted_at IS NULL", [slug])).length > 0;
 }
 
 /** Counts an account's realms, and reads its own limit of them. */
 async function holdings(db: Change, user_id: string): Promise<{ owned: number; own_limit: number | null }> {
-	const [limit] = await db.believed("account_limit", "user_id = $1", [user_id]);
+	const [limit] = await db.verified("account_limit", "user_id = $1", [user_id]);
 	return { owned: await db.count("realm", "user_id = $1", [user_id]), own_limit: limit?.realms ?? null };
 }
 
@@ -85,8 +85,8 @@ async function change(
 	const { id, name, description, user_id, kept } = input;
 	const owner_id = (await liveRealm(db, id))?.user_id;
 	const isEnabled = async (account: string | undefined) =>
-		(await db.believed("account", "id = $1 AND disabled_at IS NULL", [account])).length > 0;
-	const [heir] = await db.believed("binding", "realm_id = $1 AND user_id = $2", [id, user_id]);
+		(await db.verified("account", "id = $1 AND disabled_at IS NULL", [account])).length > 0;
+	const [heir] = await db.verified("binding", "realm_id = $1 AND user_id = $2", [id, user_id]);
 	const decision = decideChange(input, {
 		owner_id,
 		isOwnerEnabled: await isEnabled(owner_id),

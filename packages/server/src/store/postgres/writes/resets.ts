@@ -11,7 +11,7 @@ type ResetWrites = Async<Implementations<"write">["resets"]>;
 export function resetWrites(db: Change): ResetWrites {
 	return {
 		async make(code, event) {
-			const decision = decideReset((await db.believed("account", "id = $1", [code.user_id]))[0]);
+			const decision = decideReset((await db.verified("account", "id = $1", [code.user_id]))[0]);
 			if (decision !== "done") return decision;
 			await keep(db, code);
 			db.append(event);
@@ -19,8 +19,8 @@ export function resetWrites(db: Change): ResetWrites {
 		},
 		async use({ user_id, digest, password, at }, event) {
 			const isCode = "user_id = $1 AND digest = $2 AND expires_at > $3";
-			const codes = await db.believed("reset_code", isCode, [user_id, digest, at]);
-			const enabled = await db.believed("account", "id = $1 AND disabled_at IS NULL", [user_id]);
+			const codes = await db.verified("reset_code", isCode, [user_id, digest, at]);
+			const enabled = await db.verified("account", "id = $1 AND disabled_at IS NULL", [user_id]);
 			if (codes.length === 0 || enabled.length === 0) return "changed";
 			await db.update("account", { password }, "id = $1", [user_id]);
 			await db.remove("reset_code", "user_id = $1", [user_id]);
@@ -30,7 +30,7 @@ export function resetWrites(db: Change): ResetWrites {
 			return "done";
 		},
 		async dropFactors(user_id, event) {
-			if ((await db.believed("account", "id = $1", [user_id])).length === 0) return undefined;
+			if ((await db.verified("account", "id = $1", [user_id])).length === 0) return undefined;
 			await db.remove("known_source", "user_id = $1", [user_id]);
 			const dropped = await endFactors(db, user_id);
 			db.append(event, { ...dropped });
@@ -67,8 +67,8 @@ async function recover(
 	...[{ drop_factors = false, ...code }, event]: Parameters<ResetWrites["recover"]>
 ): ReturnType<ResetWrites["recover"]> {
 	const { user_id } = code;
-	const others = await db.believed("account", "instance_admin AND disabled_at IS NULL AND id <> $1", [user_id]);
-	const decision = decideRecovery((await db.believed("account", "id = $1", [user_id]))[0], others.length, drop_factors);
+	const others = await db.verified("account", "instance_admin AND disabled_at IS NULL AND id <> $1", [user_id]);
+	const decision = decideRecovery((await db.verified("account", "id = $1", [user_id]))[0], others.length, drop_factors);
 	if (decision.outcome !== "done") return decision;
 	const { enabled, made_admin } = decision;
 	if (enabled || made_admin)

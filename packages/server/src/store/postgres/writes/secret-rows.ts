@@ -40,7 +40,7 @@ export async function quotaOf(
 ): Promise<RealmQuota | undefined> {
 	const realm = await liveRealm(db, realm_id);
 	if (realm === undefined) return undefined;
-	const [own] = await db.believed("account_limit", "user_id = $1", [realm.user_id]);
+	const [own] = await db.verified("account_limit", "user_id = $1", [realm.user_id]);
 	return { bytes: realm.bytes, keys: realm.keys, limit: own?.realm_bytes ?? realm_bytes };
 }
 

@@ -31,7 +31,7 @@ export function linkWrites(db: Change): LinkWrites {
 			const identities = await identitiesOf(db, user_id);
 			if (!(await isProven(db, input, identities))) return "unproven";
 			const names = identities.map(({ provider }) => provider);
-			const providers = await db.believed("sso_provider", "name = ANY($1::text[])", [names]);
+			const providers = await db.verified("sso_provider", "name = ANY($1::text[])", [names]);
 			const decision = decideUnlink(
 				id,
 				await accountOf(db, user_id),
@@ -55,7 +55,7 @@ async function isProven(
 	{ user_id, proof }: { user_id: string; proof: OwnerProof },
 	identities: readonly LinkedIdentity[],
 ): Promise<boolean> {
-	const [session] = await db.believed("session", "jti = $1", [proof.jti]);
+	const [session] = await db.verified("session", "jti = $1", [proof.jti]);
 	const providers = identities.map(({ provider }) => provider);
 	return isProofOf(await accountOf(db, user_id), proof, providers, session?.provider);
 }

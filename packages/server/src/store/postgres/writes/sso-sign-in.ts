@@ -86,7 +86,7 @@ async function planRoles(db: Change, login: SsoLogin): Promise<RoleChange[]> {
 async function realmOf(db: Change, user_id: string, realm_id: string): Promise<RealmOfRole | undefined> {
 	const found = await liveRealm(db, realm_id);
 	if (found === undefined) return undefined;
-	const [held] = await db.believed("binding", "realm_id = $1 AND user_id = $2", [realm_id, user_id]);
+	const [held] = await db.verified("binding", "realm_id = $1 AND user_id = $2", [realm_id, user_id]);
 	const { count } = await bindingCounts(db, realm_id, user_id);
 	return { slug: found.slug, owner_id: found.user_id, held, count };
 }

@@ -42,7 +42,7 @@ export function trustWrites(db: Change): Async<Implementations<"write">["trusts"
 			return true;
 		},
 		async exchange({ token, used }, event) {
-			const [trust] = await db.believed("trust", "id = $1", [token.trust_id]);
+			const [trust] = await db.verified("trust", "id = $1", [token.trust_id]);
 			const decision = decideExchange({
 				isTrustThere: trust !== undefined && trust.machine_id === token.machine_id,
 				isUsed: used !== undefined && (await db.has("trust_used", "digest = $1", [used.digest])),

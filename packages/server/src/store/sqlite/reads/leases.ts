@@ -2,7 +2,7 @@ import { OPEN_STATES } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, eq, getTableColumns, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
 import { fits } from "../row-guard.ts";
-import { believedMeta, lease, leaseCount } from "../schema.ts";
+import { verifiedMeta, lease, leaseCount } from "../schema.ts";
 import { lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["leases"];
@@ -118,10 +118,10 @@ function sums(db: ReadConnection): Pick<Reads, "counts" | "clock" | "pausedAt"> 
 			.prepare(),
 	);
 	const clock = lazy(() =>
-		db.select({ value: believedMeta.value }).from(believedMeta).where(eq(believedMeta.name, "lease_clock")).prepare(),
+		db.select({ value: verifiedMeta.value }).from(verifiedMeta).where(eq(verifiedMeta.name, "lease_clock")).prepare(),
 	);
 	const paused = lazy(() =>
-		db.select({ value: believedMeta.value }).from(believedMeta).where(eq(believedMeta.name, "leases_paused")).prepare(),
+		db.select({ value: verifiedMeta.value }).from(verifiedMeta).where(eq(verifiedMeta.name, "leases_paused")).prepare(),
 	);
 	return {
 		pausedAt: () => paused().get()?.value,

@@ -1,7 +1,7 @@
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import type { RowTable } from "../../row-kinds.ts";
 import { sql } from "../drizzle.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 
 /**
  * A connection that only reads. Two rules for questions of every request: prepare them once, because a query built per request
@@ -11,7 +11,7 @@ import { believed } from "../row-guard.ts";
 export type ReadConnection = BetterSQLite3Database<Record<string, unknown>>;
 
 /** Names a table whose MACs are not checked, with the name of its view: for counts, which grant nothing. */
-export const unverified = (table: RowTable) => sql.raw(`${table} AS ${believed(table)}`);
+export const unverified = (table: RowTable) => sql.raw(`${table} AS ${verified(table)}`);
 
 /** Prepares a statement when it is first used: a start uses few of them, and each takes 0.1 ms to build. */
 export function lazy<Prepared>(prepare: () => Prepared): () => Prepared {

@@ -2,7 +2,7 @@ import type { Role } from "../../../policy/model.ts";
 import type { Realm } from "../../../realms/model.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, or, sql } from "../drizzle.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { realm } from "../schema.ts";
 import { deletedRealmReads, realmColumns } from "./deleted-realms.ts";
 import { lazy, type ReadConnection } from "./read-connection.ts";
@@ -89,7 +89,7 @@ function listReads(db: ReadConnection): Pick<Reads, "list" | "count"> {
 /** Selects the role of a user who is bound in a realm, or is a machine of it. */
 function roleOf() {
 	const [bindings, machines, realms] = (["binding", "machine", "realm"] as const).map((table) =>
-		sql.raw(believed(table)),
+		sql.raw(verified(table)),
 	);
 	const user_id = placeholder("user_id");
 	const bound = sql`(SELECT role FROM ${bindings} AS held WHERE held.realm_id = ${realms}.id AND held.user_id = ${user_id})`;

@@ -1,14 +1,14 @@
 import type { Database } from "better-sqlite3";
 import type { Restore } from "../../../backups/model.ts";
 import type { Implementations } from "../../store.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { lazy } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["backups"];
 
 /** Question for the report that a restore left. */
 export function restoreReads(db: Database): Reads {
-	const told = lazy(() => db.prepare(`SELECT value FROM ${believed("meta")} WHERE name = 'restore_to_tell'`).pluck());
+	const told = lazy(() => db.prepare(`SELECT value FROM ${verified("meta")} WHERE name = 'restore_to_tell'`).pluck());
 	return {
 		restored() {
 			const text = told().get() as string | undefined;

@@ -4,7 +4,7 @@ import type { ListedVersion, SecretVersion } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
 import { coveredColumns } from "../../row-kinds.ts";
 import type { Implementations } from "../../store.ts";
-import { believed, KEYS } from "../row-guard.ts";
+import { verified, KEYS } from "../row-guard.ts";
 import { BOUND, createStatements } from "../statements.ts";
 
 type Reads = Implementations<"read">["secrets"];
@@ -16,7 +16,7 @@ type Stored = Omit<SecretVersion, "pre_encrypted"> & { pre_encrypted: number; at
 const VERSIONS = `SELECT json_each.key AS at, v.id, v.version, v.value, v.pre_encrypted, v.comment, v.expires_at, v.created_by, v.created_at,
 	s.realm_id, s.environment, s.key
 	FROM json_each(${BOUND}) CROSS JOIN secret s ON s.id = json_each.value ->> 0
-	CROSS JOIN ${believed("secret_version")} v ON v.secret_id = s.id AND v.version = json_each.value ->> 1`;
+	CROSS JOIN ${verified("secret_version")} v ON v.secret_id = s.id AND v.version = json_each.value ->> 1`;
 
 /** Columns of a secret with its current version: all that the two MACs cover, the MACs, and what else a list shows. */
 const LISTED = [
@@ -40,7 +40,7 @@ const CURRENT = "v.secret_id = s.id AND v.version = s.version";
 /** All of a realm's, whatever their environment, as they are: one that another program moved must not be missing in its own. */
 const LIVE = `SELECT ${LISTED.join(", ")} FROM secret s LEFT JOIN secret_version v ON ${CURRENT}
 	WHERE s.realm_id = ${BOUND} AND s.deleted_at IS NULL AND s.id > ${BOUND} ORDER BY s.id`;
-const BELIEVED = `SELECT v.version FROM ${believed("secret")} s LEFT JOIN ${believed("secret_version")} v ON ${CURRENT}
+const VERIFIED = `SELECT v.version FROM ${verified("secret")} s LEFT JOIN ${verified("secret_version")} v ON ${CURRENT}
 	WHERE s.id = ${BOUND}`;
 
 /** Rows remembered, of some 600 bytes each: a megabyte. */
@@ -49,13 +49,13 @@ const MAX_KNOWN = 2048;
 /** Questions about many secrets at once. */
 export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"> {
 	const prepare = createStatements(db);
-	const believe = believing(db);
+	const beginVerifying = createRowVerifier(db);
 	return {
 		list(realm_id, environment, after, limit) {
 			const listed: ListedVersion[] = [];
-			const judge = believe();
+			const verifyRow = beginVerifying();
 			for (const row of prepare(LIVE).raw().iterate(realm_id, Number(after)) as IterableIterator<RowValue[]>) {
-				judge(row);
+				verifyRow(row);
 				if (environment === undefined || row[AT.environment] === environment) listed.push(versionIn(row));
 				if (listed.length === limit) break;
 			}
@@ -72,19 +72,19 @@ export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"
 }
 
 /**
- * Makes what refuses altered rows of a list. A row that is as it was when its MACs fitted is believed without them: to compare it takes a tenth of the
+ * Creates what refuses altered rows of a list. A row that is as it was when its MACs were right is accepted without them: comparing it takes a tenth of the
  * time.
  */
-function believing(db: Database): () => (row: RowValue[]) => void {
+function createRowVerifier(db: Database): () => (row: RowValue[]) => void {
 	const prepare = createStatements(db);
 	const known = new Map<RowValue | undefined, RowValue[]>();
 	let keys: unknown;
-	const judge = (row: RowValue[]) => {
+	const verifyRow = (row: RowValue[]) => {
 		const id = row[AT.secret_id];
 		const before = known.get(id);
 		if (before?.every((value, at) => value === row[at])) return;
 		// A secret without its current version: somebody took that away.
-		if (typeof prepare(BELIEVED).pluck().get(id) !== "number") throw rowAltered();
+		if (typeof prepare(VERIFIED).pluck().get(id) !== "number") throw rowAltered();
 		if (known.size >= MAX_KNOWN) known.clear();
 		known.set(id, row);
 	};
@@ -92,7 +92,7 @@ function believing(db: Database): () => (row: RowValue[]) => void {
 		const now = prepare(`SELECT ${KEYS}`).pluck().get();
 		if (now !== keys) known.clear();
 		keys = now;
-		return judge;
+		return verifyRow;
 	};
 }
 

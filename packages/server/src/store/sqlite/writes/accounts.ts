@@ -4,7 +4,7 @@ import type { Account, StatusOutcome } from "../../../accounts/model.ts";
 import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
 import { everRegistered } from "../ever-registered.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { factorUse, HAS_FACTOR } from "./factors.ts";
 import { EMAIL_TAKEN, END_INVITATIONS, invitationUse } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
@@ -23,7 +23,7 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 	const password = db.prepare("UPDATE account SET password = ? WHERE id = ?");
 	const useFactor = factorUse(db, append);
 	const unchanged = db
-		.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL AND password IS ?`)
+		.prepare(`SELECT 1 FROM ${verified("account")} WHERE id = ? AND disabled_at IS NULL AND password IS ?`)
 		.pluck();
 	const hasFactor = db.prepare(HAS_FACTOR).pluck();
 	const open = sessionOpening(db);
@@ -76,7 +76,7 @@ function statusWrites(
 	append: Append,
 	end: (user_id: string) => void,
 ): Pick<AccountWrites, "setAdmin" | "setDisabled"> {
-	const status = db.prepare(`SELECT instance_admin, disabled_at FROM ${believed("account")} WHERE id = ?`);
+	const status = db.prepare(`SELECT instance_admin, disabled_at FROM ${verified("account")} WHERE id = ?`);
 	const others = db.prepare(OTHER_ADMINS).pluck();
 	const set = db.prepare("UPDATE account SET instance_admin = ?, disabled_at = ? WHERE id = ?");
 	const change = (user_id: string, changes: Partial<Pick<Account, "instance_admin" | "disabled_at">>): StatusOutcome => {

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { limitsText } from "../../../machines/decide.ts";
 import type { CurrentAccess } from "../../../policy/decide.ts";
 import type { Role } from "../../../policy/model.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { notExpiredAt } from "../token-lineage.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
@@ -13,20 +13,20 @@ type Found = Parameters<typeof limitsText>[0] & { realm_id: string };
  * computed, or a directory asked. SQLite would prepare joins again whenever a parameter is bound.
  */
 export function currentAccess(db: Database): (at: string) => CurrentAccess {
-	const session = db.prepare(`SELECT user_id FROM ${believed("session")} WHERE jti = ? AND expires_at > ?`).pluck();
+	const session = db.prepare(`SELECT user_id FROM ${verified("session")} WHERE jti = ? AND expires_at > ?`).pluck();
 	const token = db
-		.prepare(`SELECT user_id FROM ${believed("api_token")} WHERE id = ? AND ${notExpiredAt("?")}`)
+		.prepare(`SELECT user_id FROM ${verified("api_token")} WHERE id = ? AND ${notExpiredAt("?")}`)
 		.pluck();
 	const ofMachine = db
-		.prepare(`SELECT machine_id FROM ${believed("machine_token")} WHERE id = ? AND ${notExpiredAt("?")}`)
+		.prepare(`SELECT machine_id FROM ${verified("machine_token")} WHERE id = ? AND ${notExpiredAt("?")}`)
 		.pluck();
-	const machine = db.prepare(`SELECT realm_id, scopes, environment, engines FROM ${believed("machine")} WHERE id = ?`);
+	const machine = db.prepare(`SELECT realm_id, scopes, environment, engines FROM ${verified("machine")} WHERE id = ?`);
 	const account = db
-		.prepare(`SELECT instance_admin FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL`)
+		.prepare(`SELECT instance_admin FROM ${verified("account")} WHERE id = ? AND disabled_at IS NULL`)
 		.pluck();
 	const owner = db.prepare(LIVE_REALM).pluck();
-	const bound = db.prepare(`SELECT role FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`).pluck();
-	const roleOf = db.prepare(`SELECT role FROM ${believed("machine")} WHERE id = ? AND realm_id = ?`).pluck();
+	const bound = db.prepare(`SELECT role FROM ${verified("binding")} WHERE realm_id = ? AND user_id = ?`).pluck();
+	const roleOf = db.prepare(`SELECT role FROM ${verified("machine")} WHERE id = ? AND realm_id = ?`).pluck();
 	return (at) => ({
 		account({ user_id, machine: caller, jti, token_id }) {
 			if (caller !== undefined) {

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { type DeletedSecret, VERSION_BYTES } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
 import { columnsOf } from "../../row-kinds.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 
 /** Columns of a version that come along, whether it lives or not. */
 const KEPT = columnsOf("deleted_version")
@@ -31,17 +31,17 @@ export function deletedSecrets(db: Database) {
 			"VALUES (@id, @realm_id, @environment, @key, @version, @created_at, @deleted_by, @deleted_at)",
 	);
 	const putAside = db.prepare(
-		`INSERT INTO deleted_version (deletion_id, version, ${KEPT}) SELECT @id, version, ${KEPT} FROM ${believed("secret_version")} WHERE secret_id = @secret_id`,
+		`INSERT INTO deleted_version (deletion_id, version, ${KEPT}) SELECT @id, version, ${KEPT} FROM ${verified("secret_version")} WHERE secret_id = @secret_id`,
 	);
 	const newest = db.prepare(
-		`SELECT id, version, created_at FROM ${believed("deleted_secret")} WHERE realm_id = @realm_id AND environment = @environment AND key = @key ` +
+		`SELECT id, version, created_at FROM ${verified("deleted_secret")} WHERE realm_id = @realm_id AND environment = @environment AND key = @key ` +
 			"AND deleted_at > @since AND (@id IS NULL OR id = @id) ORDER BY id DESC LIMIT 1",
 	);
 	const measure = db.prepare(
 		"SELECT count(*) AS total, min(version) AS oldest, max(version) AS newest FROM deleted_version WHERE deletion_id = ?",
 	);
 	const bringBack = db.prepare(
-		`INSERT INTO secret_version (secret_id, version, ${KEPT}) SELECT @secret_id, version + @by, ${KEPT} FROM ${believed("deleted_version")} WHERE deletion_id = @id ORDER BY version`,
+		`INSERT INTO secret_version (secret_id, version, ${KEPT}) SELECT @secret_id, version + @by, ${KEPT} FROM ${verified("deleted_version")} WHERE deletion_id = @id ORDER BY version`,
 	);
 	const remove = db.prepare("DELETE FROM deleted_secret WHERE id = ?");
 	return {

@@ -5,14 +5,14 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { decideClone, decideProof, isConfirmed, mayAdd, mayRemove, splitDigests } from "../../../factors/decide.ts";
 import type { Factor, FactorOwner, ProofOutcome, RecoveryCodes } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { sessionOpening } from "./sessions.ts";
 
 type Writes = Implementations<"write">["factors"];
 
 /** Finds a row when an account has a factor that is asked for. */
-export const HAS_FACTOR = `SELECT 1 FROM ${believed("factor")} WHERE user_id = ? AND confirmed_at IS NOT NULL`;
+export const HAS_FACTOR = `SELECT 1 FROM ${verified("factor")} WHERE user_id = ? AND confirmed_at IS NOT NULL`;
 
 const DELETE_CODES = "DELETE FROM recovery_codes WHERE user_id = ?";
 
@@ -49,11 +49,11 @@ export function factorUse(
 /** Prepares the reads of an account's factors, and the uses of proofs. */
 function rowsOf(db: Database, append: Append) {
 	const ofUser = db.prepare(
-		`SELECT id, type, last_step, created_at, confirmed_at FROM ${believed("factor")} WHERE user_id = ?`,
+		`SELECT id, type, last_step, created_at, confirmed_at FROM ${verified("factor")} WHERE user_id = ?`,
 	);
-	const codes = db.prepare(`SELECT digests FROM ${believed("recovery_codes")} WHERE user_id = ?`).pluck();
+	const codes = db.prepare(`SELECT digests FROM ${verified("recovery_codes")} WHERE user_id = ?`).pluck();
 	const account = db
-		.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND password = ? AND disabled_at IS NULL`)
+		.prepare(`SELECT 1 FROM ${verified("account")} WHERE id = ? AND password = ? AND disabled_at IS NULL`)
 		.pluck();
 	const endCodes = db.prepare(DELETE_CODES);
 	const setCodes = db.prepare(

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { MADE_AT } from "../../../testing/rows.ts";
-import { believeAll } from "../../../testing/store.ts";
+import { trustAllRows } from "../../../testing/store.ts";
 import { migrate } from "../migrate.ts";
 import { openChain } from "../tip.ts";
 import { allWrites } from "./all.ts";
 
 const db = new Database(":memory:");
 migrate(db, "");
-believeAll(db);
+trustAllRows(db);
 db.pragma("foreign_keys = OFF");
 const writes = allWrites(db, openChain(db).append);
 const ROWS = 1100;

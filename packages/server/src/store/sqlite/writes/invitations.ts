@@ -5,7 +5,7 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { decideInvitation, decideInvitedRole, isUsable } from "../../../invitations/decide.ts";
 import type { Role } from "../../../policy/model.ts";
 import type { Implementations } from "../../store.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { currentAccess } from "./current-access.ts";
 import { LIVE_REALM, liveRealm } from "./live-realm.ts";
 import { COUNT_BINDINGS, COUNT_MEMBERSHIPS, INSERT_BINDING } from "./policy.ts";
@@ -100,13 +100,13 @@ interface OpenInvitation {
 /** Prepares the use of invitations by an account that is being made. */
 export function invitationUse(db: Database, append: Append) {
 	const find = db.prepare(
-		`SELECT id, email, created_by FROM ${believed("invitation")} WHERE id = ? AND expires_at > ?`,
+		`SELECT id, email, created_by FROM ${verified("invitation")} WHERE id = ? AND expires_at > ?`,
 	);
 	const maker = db
-		.prepare(`SELECT instance_admin FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL`)
+		.prepare(`SELECT instance_admin FROM ${verified("account")} WHERE id = ? AND disabled_at IS NULL`)
 		.pluck();
 	const role = db
-		.prepare(`SELECT role FROM ${believed("invitation_binding")} WHERE invitation_id = ? AND realm_id = ?`)
+		.prepare(`SELECT role FROM ${verified("invitation_binding")} WHERE invitation_id = ? AND realm_id = ?`)
 		.pluck();
 	const end = db.prepare("DELETE FROM invitation WHERE id = ?");
 	const give = givingRole(db, append);

@@ -15,7 +15,7 @@ import {
 import { refuseMaker } from "../../../policy/decide.ts";
 import { from, isIn, to } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
-import { believed, fits } from "../row-guard.ts";
+import { verified, fits } from "../row-guard.ts";
 import { currentAccess } from "./current-access.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { LIVE_REALM } from "./live-realm.ts";
@@ -63,9 +63,9 @@ const GIVEN = [
 /** Prepares the facts that decide whether a lease may begin. */
 function beginningFacts(db: Database) {
 	const realm = db.prepare(LIVE_REALM);
-	const config = db.prepare(`SELECT 1 FROM ${believed("engine_config")} WHERE id = ? AND state = 'active'`);
+	const config = db.prepare(`SELECT 1 FROM ${verified("engine_config")} WHERE id = ? AND state = 'active'`);
 	const common = db.prepare(
-		`SELECT 1 FROM ${believed("engine_config")} WHERE engine = ? AND realm_id = '' AND state = 'active'`,
+		`SELECT 1 FROM ${verified("engine_config")} WHERE engine = ? AND realm_id = '' AND state = 'active'`,
 	);
 	const name = db.prepare(
 		"SELECT 1 FROM lease WHERE target = @target AND scope = @scope AND name = @name AND name <> ''",

@@ -1,6 +1,6 @@
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 
-const isLive = (column: string) => `FROM ${believed("realm")} AS realm WHERE ${column} = ? AND deleted_at IS NULL`;
+const isLive = (column: string) => `FROM ${verified("realm")} AS realm WHERE ${column} = ? AND deleted_at IS NULL`;
 
 /** Selects columns of a realm that is not deleted, by its id. */
 export const liveRealm = (columns: string): string => `SELECT ${columns} ${isLive("id")}`;

@@ -1,13 +1,13 @@
 import type { Database } from "better-sqlite3";
 import { type IncomingVersion, decidePruning, type Pruning, type StoredVersion, lastPrunable, type RealmQuota } from "../../../secrets/decide.ts";
 import { VERSION_BYTES } from "../../../secrets/model.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { BOUND } from "../statements.ts";
 import { liveRealm } from "./live-realm.ts";
 
 /** Creates the functions that read and count a realm's bytes inside the transaction, and prune versions. */
 export function createQuotas(db: Database) {
-	const limit = `SELECT realm_bytes FROM ${believed("account_limit")} WHERE user_id = realm.user_id`;
+	const limit = `SELECT realm_bytes FROM ${verified("account_limit")} WHERE user_id = realm.user_id`;
 	const quota = db.prepare(liveRealm(`bytes, keys, coalesce((${limit}), @realm_bytes) AS "limit"`));
 	const count = db.prepare("UPDATE realm SET bytes = bytes + @bytes, keys = keys + @keys WHERE id = @realm_id");
 	const held = db

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { endRestrictedBatch, purgeBatch } from "./purge.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { END_INVITED_ROLES } from "./invitations.ts";
@@ -73,7 +73,7 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 
 /** Makes the question for the number of an account's realms, and its own limit of them. */
 function holdingsOf(db: Database): (user_id: string) => { owned: number; own_limit: number | null } {
-	const limit = db.prepare(`SELECT realms FROM ${believed("account_limit")} WHERE user_id = ?`).pluck();
+	const limit = db.prepare(`SELECT realms FROM ${verified("account_limit")} WHERE user_id = ?`).pluck();
 	const owned = db.prepare("SELECT count(*) FROM realm WHERE user_id = ?").pluck();
 	return (user_id) => ({
 		owned: owned.get(user_id) as number,
@@ -84,8 +84,8 @@ function holdingsOf(db: Database): (user_id: string) => { owned: number; own_lim
 /** Makes the operation that changes a realm and its owner. */
 function changing(db: Database, append: Append): Pick<Implementations<"write">["realms"], "change"> {
 	const owner = db.prepare(LIVE_REALM).pluck();
-	const enabled = db.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL`).pluck();
-	const role = db.prepare(`SELECT role FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`).pluck();
+	const enabled = db.prepare(`SELECT 1 FROM ${verified("account")} WHERE id = ? AND disabled_at IS NULL`).pluck();
+	const role = db.prepare(`SELECT role FROM ${verified("binding")} WHERE realm_id = ? AND user_id = ?`).pluck();
 	const memberships = db.prepare(COUNT_MEMBERSHIPS).pluck();
 	const holdings = holdingsOf(db);
 	const update = db.prepare(
@@ -124,7 +124,7 @@ function restoring(
 	const taken = db.prepare(LIVE_REALM_BY_SLUG);
 	const end = endRestrictedBatch(db);
 	const find = db.prepare(
-		`SELECT 1 FROM ${believed("realm")} WHERE id = @id AND +user_id = @user_id AND deleted_at > @since`,
+		`SELECT 1 FROM ${verified("realm")} WHERE id = @id AND +user_id = @user_id AND deleted_at > @since`,
 	);
 	const restore = db.prepare("UPDATE realm SET slug = @slug, deleted_at = NULL, deleted_by = NULL WHERE id = @id");
 	return {

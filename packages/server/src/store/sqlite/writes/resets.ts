@@ -5,12 +5,12 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { decideRecovery, decideReset, MAX_TOLD_REALMS } from "../../../resets/decide.ts";
 import type { DroppedFactors, ResetCode } from "../../../resets/model.ts";
 import type { Implementations } from "../../store.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { droppingFactors } from "./factors.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 
 /** Counts the enabled instance admins besides one account. */
-export const OTHER_ADMINS = `SELECT count(*) FROM ${believed("account")} WHERE instance_admin = 1 AND disabled_at IS NULL AND id <> ?`;
+export const OTHER_ADMINS = `SELECT count(*) FROM ${verified("account")} WHERE instance_admin = 1 AND disabled_at IS NULL AND id <> ?`;
 
 /** Removes the account's reset code. */
 export const DELETE_RESET_CODE = "DELETE FROM reset_code WHERE user_id = ?";
@@ -38,7 +38,7 @@ export function resetWrites(db: Database, append: Append): Implementations<"writ
 type Target = Pick<Account, "password" | "disabled_at" | "instance_admin">;
 
 function targetOf(db: Database): (user_id: string) => Target | undefined {
-	const find = db.prepare(`SELECT password, disabled_at, instance_admin FROM ${believed("account")} WHERE id = ?`);
+	const find = db.prepare(`SELECT password, disabled_at, instance_admin FROM ${verified("account")} WHERE id = ?`);
 	return (user_id) => {
 		const row = find.get(user_id) as Record<keyof Target, never> | undefined;
 		return row && { ...row, instance_admin: row.instance_admin === 1 };
@@ -61,9 +61,9 @@ function keeping(db: Database): (code: ResetCode) => void {
 
 function useOf(db: Database, append: Append): Implementations<"write">["resets"]["use"] {
 	const isCode = db
-		.prepare(`SELECT 1 FROM ${believed("reset_code")} WHERE user_id = ? AND digest = ? AND expires_at > ?`)
+		.prepare(`SELECT 1 FROM ${verified("reset_code")} WHERE user_id = ? AND digest = ? AND expires_at > ?`)
 		.pluck();
-	const isEnabled = db.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL`).pluck();
+	const isEnabled = db.prepare(`SELECT 1 FROM ${verified("account")} WHERE id = ? AND disabled_at IS NULL`).pluck();
 	const set = db.prepare("UPDATE account SET password = ? WHERE id = ?");
 	const end = db.prepare(DELETE_RESET_CODE);
 	const endSessions = db.prepare("DELETE FROM session WHERE user_id = ?");

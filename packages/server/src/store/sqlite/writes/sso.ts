@@ -19,7 +19,7 @@ import {
 } from "../../../sso/decide.ts";
 import type { IdentityKey, OneTime, SsoLogin } from "../../../sso/model.ts";
 import type { Implementations } from "../../store.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { INSERT_ACCOUNT } from "./accounts.ts";
 import { factorUse } from "./factors.ts";
 import { EMAIL_TAKEN, invitationUse } from "./invitations.ts";
@@ -99,11 +99,11 @@ const INSERT_IDENTITY =
 function peopleOf(db: Database) {
 	const owner = db
 		.prepare(
-			`SELECT user_id FROM ${believed("sso_identity")} WHERE provider = @provider AND issuer = @issuer AND subject = @subject`,
+			`SELECT user_id FROM ${verified("sso_identity")} WHERE provider = @provider AND issuer = @issuer AND subject = @subject`,
 		)
 		.pluck();
-	const account = db.prepare(`SELECT password, disabled_at, instance_admin FROM ${believed("account")} WHERE id = ?`);
-	const identities = db.prepare(`SELECT id, provider, is_vouched FROM ${believed("sso_identity")} WHERE user_id = ?`);
+	const account = db.prepare(`SELECT password, disabled_at, instance_admin FROM ${verified("account")} WHERE id = ?`);
+	const identities = db.prepare(`SELECT id, provider, is_vouched FROM ${verified("sso_identity")} WHERE user_id = ?`);
 	const taken = db.prepare(EMAIL_TAKEN).pluck();
 	const ownerOf = (identity: IdentityKey) => owner.get(identity) as string | undefined;
 	const accountOf = (user_id: string): LinkedAccount | undefined => {
@@ -145,10 +145,10 @@ function addition(db: Database): (login: SsoLogin) => void {
 function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unlink"> {
 	const people = peopleOf(db);
 	const attach = db.prepare(INSERT_IDENTITY);
-	const session = db.prepare(`SELECT provider FROM ${believed("session")} WHERE jti = ?`).pluck();
+	const session = db.prepare(`SELECT provider FROM ${verified("session")} WHERE jti = ?`).pluck();
 	const providers = db
 		.prepare(
-			`SELECT name FROM ${believed("sso_provider")} WHERE name IN (SELECT provider FROM ${believed("sso_identity")} WHERE user_id = ?)`,
+			`SELECT name FROM ${verified("sso_provider")} WHERE name IN (SELECT provider FROM ${verified("sso_identity")} WHERE user_id = ?)`,
 		)
 		.pluck();
 	const remove = db.prepare("DELETE FROM sso_identity WHERE id = ? AND user_id = ?");
@@ -200,7 +200,7 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 /** Updates the roles that the provider granted. */
 function roleWrites(db: Database, append: Append) {
 	const find = db.prepare(liveRealm("slug, user_id"));
-	const current = db.prepare(`SELECT role, granted_by FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`);
+	const current = db.prepare(`SELECT role, granted_by FROM ${verified("binding")} WHERE realm_id = ? AND user_id = ?`);
 	const count = db.prepare(COUNT_BINDINGS).pluck();
 	const memberships = db.prepare(COUNT_MEMBERSHIPS).pluck();
 	const remove = db.prepare(DELETE_BINDING);

@@ -13,7 +13,7 @@ import {
 	aTrust,
 	MADE_AT,
 } from "../../../testing/rows.ts";
-import { believeAll, makeFolder } from "../../../testing/store.ts";
+import { trustAllRows, makeFolder } from "../../../testing/store.ts";
 import { MAX_USED } from "../../../trusts/model.ts";
 import { migrate } from "../migrate.ts";
 import { openChain } from "../tip.ts";
@@ -25,7 +25,7 @@ const ran: string[] = [];
 const db = new Database(join(await makeFolder({ after }), "svc.db"), { verbose: (sql) => ran.push(String(sql)) });
 after(() => void db.close());
 migrate(db, "");
-believeAll(db);
+trustAllRows(db);
 const writes = allWrites(db, openChain(db).append);
 
 const at = (ms: number) => new Date(Date.parse(MADE_AT) + ms).toISOString();

@@ -4,7 +4,7 @@ import { decideExchange, decideTrust } from "../../../trusts/decide.ts";
 import type { Trust, UsedJwt } from "../../../trusts/model.ts";
 import type { Implementations } from "../../store.ts";
 import { UsedCounts } from "../../used-counts.ts";
-import { believed } from "../row-guard.ts";
+import { verified } from "../row-guard.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 import { addingToken, insertInto } from "./machines.ts";
 
@@ -66,7 +66,7 @@ function machineIsLive(db: Database): (machine_id: string) => boolean {
 
 /** Prepares the function that gives a token for a JWT. */
 function exchanging(db: Database, append: Append): Implementations<"write">["trusts"]["exchange"] {
-	const trust = db.prepare(`SELECT machine_id FROM ${believed("trust")} WHERE id = ?`).pluck();
+	const trust = db.prepare(`SELECT machine_id FROM ${verified("trust")} WHERE id = ?`).pluck();
 	const isUsed = db.prepare("SELECT 1 FROM trust_used WHERE digest = ?");
 	const count = db.prepare("SELECT count(*) FROM trust_used WHERE realm_id = ? AND until > ?").pluck();
 	const use = db.prepare("INSERT INTO trust_used (digest, realm_id, until) VALUES (@digest, @realm_id, @until)");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { MADE_AT } from "../../testing/rows.ts";
-import { believeAll, makeFolder } from "../../testing/store.ts";
+import { trustAllRows, makeFolder } from "../../testing/store.ts";
 import { ROW_KINDS } from "../row-kinds.ts";
 import { DECLARATIONS } from "../store.ts";
 import { auditDays } from "./audit-days.ts";
@@ -41,7 +41,7 @@ const ran: string[] = [];
 const db = new Database(join(await makeFolder({ after }), "svc.db"), { verbose: (sql) => ran.push(String(sql)) });
 after(() => void db.close());
 migrate(db, "");
-believeAll(db);
+trustAllRows(db);
 limitTime(db);
 const reader = drizzle({ client: db });
 
@@ -174,7 +174,7 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"secrets.countExpiring": ["realm secret secret_version", COUNTS],
 	"secrets.list": [
 		"secret secret_version",
-		"a row that is not as it was when it was believed is looked up in the views",
+		"a row that is not as it was when it was verified is looked up in the views",
 	],
 	"tokens.count": ["api_token", COUNTS],
 	"trusts.count": ["trust", COUNTS],
@@ -190,7 +190,7 @@ function bareTables(statement: string): string[] {
 for (const [name, { kind }] of DECLARATIONS) {
 	if ((kind !== "read" && kind !== "scan") || ASK_NO_TABLE.includes(name)) continue;
 	const [tables, reason] = AS_THEY_ARE[name] ?? ["", ""];
-	const what = tables === "" ? "asks for rows that may be believed alone" : `reads rows as they are: ${reason}`;
+	const what = tables === "" ? "asks for verified rows alone" : `reads rows as they are: ${reason}`;
 	test(`${name} ${what}`, () => {
 		const [noun = "", verb = ""] = name.split(".");
 		const ask = (QUESTIONS[noun] as Record<string, (...args: unknown[]) => unknown>)[verb] ?? assert.fail("not here");
