@@ -4,7 +4,7 @@ import { aBinding } from "../../testing/rows.ts";
 import type { Sql } from "./connection.ts";
 import { createRows } from "./rows.ts";
 
-test("many rows are judged in several turns of the event loop", async () => {
+test("many rows are verified in several turns of the event loop", async () => {
 	const binding = aBinding("r", "u");
 	const rows = Array.from({ length: 1000 }, () => ({ ...binding, mac: null }));
 	const sql: Sql = { rows: async <Row>() => rows as Row[], run: async () => 0 };

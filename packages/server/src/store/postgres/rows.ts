@@ -28,7 +28,7 @@ export interface Rows {
 		values?: readonly unknown[],
 	): Promise<(Omit<StoredRows[Table], "value"> & Others)[]>;
 	/** Reads the rows that meet a condition, each with whether another program altered it. */
-	judged<Table extends RowTable>(
+	checked<Table extends RowTable>(
 		table: Table,
 		condition: string,
 		values?: readonly unknown[],
@@ -65,8 +65,8 @@ export interface RowChanges extends Rows {
 
 type StoredRow = Record<string, unknown> & { mac: Buffer | null };
 
-/** Rows judged in one turn of the event loop, in 2 to 5 ms: an environment may have 100,000. */
-const JUDGED_AT_ONCE = 400;
+/** Rows verified in one turn of the event loop, in 2 to 5 ms: an environment may have 100,000. */
+const VERIFIED_AT_ONCE = 400;
 
 /** Reads rows under the keys of the moment. */
 export function createRows(sql: Sql, macs: Pick<RowMacs, "fits">): Rows {
@@ -75,7 +75,7 @@ export function createRows(sql: Sql, macs: Pick<RowMacs, "fits">): Rows {
 	const fitting = async (table: RowTable, found: readonly StoredRow[]) => {
 		const rows = [];
 		for (const [index, { mac, ...row }] of found.entries()) {
-			if (index > 0 && index % JUDGED_AT_ONCE === 0) await nextTurn();
+			if (index > 0 && index % VERIFIED_AT_ONCE === 0) await nextTurn();
 			if (macs.fits(mac, textOf(table, row))) rows.push(row);
 			else if (kindOf(table).altered === "refused") throw rowAltered();
 		}
@@ -85,7 +85,7 @@ export function createRows(sql: Sql, macs: Pick<RowMacs, "fits">): Rows {
 		verified: async (table, condition, values) => fitting(table, await read(table, allOf(table), condition, values)),
 		briefly: async (table, others, condition, values) =>
 			fitting(table, await read(table, `${coveredOf(table)}, ${others}`, condition, values)),
-		judged: async (table, condition, values) =>
+		checked: async (table, condition, values) =>
 			(await read(table, allOf(table), condition, values)).map(({ mac, ...row }) => ({
 				...row,
 				altered: !macs.fits(mac, textOf(table, row)),

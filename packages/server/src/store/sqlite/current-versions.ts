@@ -5,7 +5,7 @@ import { createStatements } from "./statements.ts";
 
 /**
  * Names a part of a statement: the secrets of an environment with their current versions. MATERIALIZED, so that a condition on it never keeps an altered
- * row from being judged. A live secret without its current version has a null there.
+ * row from being verified. A live secret without its current version has a null there.
  */
 const part = (name: string, environment: string) => `${name} AS MATERIALIZED (
 	SELECT s.id, s.key, s.deleted_at, v.version, length(v.value) AS bytes, v.expires_at
@@ -33,7 +33,7 @@ export function currentVersions(db: Database) {
 			pack(read(NAMES, { realm_id, environment, expired_by })),
 		/** Returns the same, or undefined when there are more than `most`, deleted and expired ones included. */
 		few(realm_id: string, environment: string, expired_by: string, most: number): Float64Array | undefined {
-			// All rows are judged before the first one is found: they are counted first.
+			// All rows are verified before the first one is found: they are counted first.
 			const count = prepare(COUNT)
 				.pluck()
 				.get(realm_id, environment, most + 1) as number;

@@ -94,7 +94,7 @@ const PAGES: Record<string, [ask: () => unknown[], most: number]> = {
 };
 
 for (const [name, [ask, most]] of Object.entries(PAGES)) {
-	test(`${name} judges the rows of its page alone`, () => {
+	test(`${name} verifies the rows of its page alone`, () => {
 		checked = 0;
 		assert.equal(ask().length, 10);
 		assert.ok(checked <= most, `${checked} rows`);
@@ -118,7 +118,7 @@ const COUNTS: Record<string, [ask: () => unknown, count: number]> = {
 };
 
 for (const [name, [ask, count]] of Object.entries(COUNTS)) {
-	test(`${name} judges no row`, () => {
+	test(`${name} verifies no row`, () => {
 		checked = 0;
 		assert.equal(ask(), count);
 		assert.equal(checked, 0);

@@ -8,7 +8,7 @@ const theirs = (table: string) => `${table}.created_by = @user_id AND ${table}.c
 const newest = (table: string) => `ORDER BY ${table}.created_at DESC LIMIT ${MAX_MADE_SHOWN}`;
 const LIVE = "JOIN realm ON realm.id = machine.realm_id AND realm.deleted_at IS NULL";
 
-/** Ids of the rows to show, chosen as the rows are: they may be tens of thousands, and judging each would take a second. */
+/** Ids of the rows to show, chosen as the rows are: they may be tens of thousands, and verifying each would take a second. */
 const CHOSEN = {
 	machines: `SELECT machine.id FROM machine ${LIVE} WHERE ${theirs("machine")} ${newest("machine")}`,
 	machine_tokens: `SELECT machine_token.id FROM machine_token JOIN machine ON machine.id = machine_id ${LIVE}

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { createStatements } from "./statements.ts";
 
-/** Counts as the rows are: to judge each would take a second. An index alone answers: 100,000 take 5 to 10 ms. */
+/** Counts as the rows are: to verify each would take a second. An index alone answers: 100,000 take 5 to 10 ms. */
 const count = (where: string) =>
 	`SELECT count(*) FROM secret INDEXED BY secret_counted WHERE realm_id = @realm_id AND deleted_at IS NULL ${where}`;
 const upTo = (where: string) =>

@@ -11,7 +11,7 @@ const RESTORABLE = "realm_id = @realm_id AND @environment IN ('', environment) A
 const PAGE = `SELECT id, realm_id, environment, key, version, deleted_by, deleted_at FROM ${verified("deleted_secret")}
 	WHERE ${RESTORABLE} AND id > @after ORDER BY id LIMIT @limit`;
 
-/** As the rows are: a realm may have 100,000, and to judge each would take a second. */
+/** As the rows are: a realm may have 100,000, and to verify each would take a second. */
 const COUNT = `SELECT count(*) FROM deleted_secret WHERE ${RESTORABLE}`;
 
 /** Of all realms, as the rows are: a metric asks for their number, and an altered one must not end all metrics. */

@@ -28,7 +28,7 @@ async function setUp(t: Parameters<typeof openTestStore>[0]) {
 	return { store, file, id, alter };
 }
 
-test("a page whose secrets lie far apart is judged by the reading thread, one of neighbours here", async (t) => {
+test("a page whose secrets lie far apart is verified by the reading thread, one of neighbours here", async (t) => {
 	const { file, id, store } = await setUp(t);
 	const db = openReader(file);
 	t.after(() => db.close());
@@ -41,7 +41,7 @@ test("a page whose secrets lie far apart is judged by the reading thread, one of
 	assert.equal(isNear(id, "prod", last?.position ?? "", 2), true);
 });
 
-test("a large page of all environments is judged by the reading thread if it has more than 400 rows", async (t) => {
+test("a large page of all environments is verified by the reading thread if it has more than 400 rows", async (t) => {
 	const { file, id, store } = await setUp(t);
 	const db = openReader(file);
 	t.after(() => db.close());
@@ -79,19 +79,19 @@ test("both threads answer a page alike, and refuse one with an altered secret be
 	);
 });
 
-test("whether an environment has few secrets is known without judging one", async (t) => {
+test("whether an environment has few secrets is known without verifying one", async (t) => {
 	const { file, id } = await setUp(t);
 	const db = openReader(file);
 	t.after(() => db.close());
-	let judged = 0;
-	const judge = () => {
-		judged++;
+	let checked = 0;
+	const check = () => {
+		checked++;
 		return true;
 	};
-	guardReads(db, { fits: judge, usual: () => Buffer.alloc(0), names: "" });
+	guardReads(db, { fits: check, usual: () => Buffer.alloc(0), names: "" });
 	const { few } = currentVersions(db);
 	assert.equal(few(id, "dev", "2026", DEV - 1), undefined);
-	assert.equal(judged, 0);
+	assert.equal(checked, 0);
 	assert.equal(few(id, "dev", "2026", DEV)?.length, 3 * DEV);
-	assert.notEqual(judged, 0);
+	assert.notEqual(checked, 0);
 });

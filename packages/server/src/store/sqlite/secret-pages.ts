@@ -4,16 +4,16 @@ import { rowAltered } from "../errors.ts";
 import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
-/** Rows judged here for each one that a page may show, those of other environments included: 400 take 2 ms, but 10 to 25 ms the first time after a start. */
+/** Rows verified here for each one that a page may show, those of other environments included: 400 take 2 ms, but 10 to 25 ms the first time after a start. */
 const JUDGED_FOR_ONE = 4;
 
-/** Rows of a page of all environments judged here. The console's pages may have more, the API's have not. */
+/** Rows of a page of all environments verified here. The console's pages may have more, the API's have not. */
 const MAX_HERE = 400;
 
 const NEAR = `SELECT count(*) AS seen, total(environment = @environment) AS found FROM
 	(SELECT environment FROM secret WHERE realm_id = @realm_id AND deleted_at IS NULL AND id > @after ORDER BY id LIMIT @most) AS near`;
 
-/** The view judges each row before the environment is looked at: one that another program moved is refused, too. */
+/** The view verifies each row before the environment is looked at: one that another program moved is refused, too. */
 const PAGE = `SELECT s.id AS secret_id, s.environment, s.key, v.version, length(v.value) AS bytes, v.expires_at, v.created_at, CAST(s.id AS TEXT) AS position
 	FROM ${verified("secret")} s LEFT JOIN ${verified("secret_version")} v ON v.secret_id = s.id AND v.version = s.version
 	WHERE s.realm_id = @realm_id AND s.deleted_at IS NULL AND s.id > @after AND @environment IN ('', s.environment) ORDER BY s.id LIMIT @limit`;
@@ -22,11 +22,11 @@ type Found = ListedVersion | { version: null };
 
 const isThere = (row: Found): row is ListedVersion => row.version !== null;
 
-/** Pages of a realm whose secrets of one environment lie far apart: to find them, all between are judged. */
+/** Pages of a realm whose secrets of one environment lie far apart: to find them, all between are verified. */
 export function secretPages(db: Database) {
 	const prepare = createStatements(db);
 	return {
-		/** Tells whether a page judges so few rows that the thread which answers requests may read it. */
+		/** Tells whether a page verifies so few rows that the thread which answers requests may read it. */
 		isNear(...[realm_id, environment = "", after, limit]: [string, string | undefined, string, number]): boolean {
 			if (environment === "" && limit <= MAX_HERE) return true;
 			const most = environment === "" ? MAX_HERE + 1 : JUDGED_FOR_ONE * limit;

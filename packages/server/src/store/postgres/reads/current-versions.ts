@@ -35,7 +35,7 @@ function numbersOf(current: Current | undefined): number[] {
 	return current === undefined ? [0, 0, 0] : [current.id, current.version, current.bytes];
 }
 
-/** Reads the current versions that have not expired, in the order of creation. Every row of the environment is judged, also one that says it was deleted. */
+/** Reads the current versions that have not expired, in the order of creation. Every row of the environment is verified, also one that says it was deleted. */
 async function currentOf(db: Snapshot, realm_id: string, environment: string, expired_by: string): Promise<Current[]> {
 	const all = await db.verified("secret", "realm_id = $1 AND environment = $2 ORDER BY id", [realm_id, environment]);
 	const live = all.filter(({ deleted_at }) => deleted_at === null);

@@ -14,7 +14,7 @@ function single(db: Snapshot): Pick<LeaseReads, "byId" | "byCredential" | "byNam
 	const named = "target = $1 AND scope = $2 AND name <> ''";
 	return {
 		async byId(id) {
-			return (await db.judged("lease", "id = $1", [id]))[0];
+			return (await db.checked("lease", "id = $1", [id]))[0];
 		},
 		async byCredential({ target, scope, name }) {
 			return (await db.stored("lease", `${named} AND name = $3`, [target, scope, name]))[0];
@@ -61,7 +61,7 @@ function lists(db: Snapshot): Pick<LeaseReads, "list" | "count"> {
 	return {
 		list(filter, before, limit) {
 			const { condition, values } = among(filter, 2);
-			return db.judged("lease", `${condition} AND id < $1 ORDER BY id DESC LIMIT $2`, [before, limit, ...values]);
+			return db.checked("lease", `${condition} AND id < $1 ORDER BY id DESC LIMIT $2`, [before, limit, ...values]);
 		},
 		count(filter) {
 			const { condition, values } = among(filter, 0);

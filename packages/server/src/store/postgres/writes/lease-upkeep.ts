@@ -14,7 +14,7 @@ type Upkeep = Pick<
 const MAX_HASTENED = 100;
 const MAX_FORGOTTEN = 1000;
 
-/** Leases judged at a time. */
+/** Leases checked at a time. */
 const PORTION = 1000;
 
 /** Makes the operations that the server runs by itself, and the one that ends the pause after a restore. */
@@ -53,7 +53,7 @@ async function distrust(db: Change, due_at: number): Promise<number> {
 	const to = leadTo(TRANSITIONS.distrust);
 	let count = 0;
 	for (let after = ""; ; ) {
-		const leases = await db.judged("lease", `id > $1 ORDER BY id LIMIT ${PORTION}`, [after]);
+		const leases = await db.checked("lease", `id > $1 ORDER BY id LIMIT ${PORTION}`, [after]);
 		const altered = leases.filter((lease) => lease.altered).map(({ id }) => id);
 		const changes = { due_at, closed_at: null, attempts: 0 };
 		count += await db.update("lease", (before) => ({ ...to(before), ...changes }), "id = ANY($1::text[])", [altered]);

@@ -46,7 +46,7 @@ const MINE = sql`(
 	UNION SELECT realm_id FROM machine JOIN realm ON realm.id = realm_id WHERE machine.id = ${placeholder("user_id")} AND deleted_at IS NULL
 ) AS mine`;
 
-/** Prepares the list of a user's realms. There may be 1,250: those of the page alone are judged, each with what makes the user a member. */
+/** Prepares the list of a user's realms. There may be 1,250: those of the page alone are verified, each with what makes the user a member. */
 function listReads(db: ReadConnection): Pick<Reads, "list" | "count"> {
 	const id = sql<string>`id`;
 	const isAsked = sql`${placeholder("only")} IN ('', ${id})`;
@@ -61,7 +61,7 @@ function listReads(db: ReadConnection): Pick<Reads, "list" | "count"> {
 	);
 	const isChosen = sql`${realm.id} IN (SELECT value FROM json_each(${placeholder("ids")}))`;
 	const isMember = or(eq(realm.user_id, placeholder("user_id")), sql`${roleOf()} IS NOT NULL`);
-	const judged = lazy(() =>
+	const ofPage = lazy(() =>
 		db
 			.select(realmColumns)
 			.from(realm)
@@ -77,7 +77,7 @@ function listReads(db: ReadConnection): Pick<Reads, "list" | "count"> {
 			for (let from: string | undefined = after; from !== undefined && found.length < limit; ) {
 				const wanted: number = limit - found.length;
 				const ids = chosen().all({ user_id, only, after: from, limit: wanted });
-				found.push(...judged().all({ user_id, ids: JSON.stringify(ids.map((row) => row.id)) }));
+				found.push(...ofPage().all({ user_id, ids: JSON.stringify(ids.map((row) => row.id)) }));
 				from = ids.length < wanted ? undefined : ids.at(-1)?.id;
 			}
 			return found;
