@@ -116,10 +116,10 @@ export async function purgeRealms(needs: Pick<RealmNeeds, "store" | "system" | "
 		const due = await needs.store.realms.deletedBefore(deleted_before, AT_ONCE);
 		const before = purged;
 		for (const { id, slug } of due) {
-			const doomed = { id, deleted_before };
+			const purgeable = { id, deleted_before };
 			// A single transaction would delay everybody for a second.
-			await needs.store.realms.empty(doomed);
-			if (await needs.store.realms.purge(doomed, systemEvent(now, "realm.purged", { id, slug }, {}))) purged++;
+			await needs.store.realms.empty(purgeable);
+			if (await needs.store.realms.purge(purgeable, systemEvent(now, "realm.purged", { id, slug }, {}))) purged++;
 			needs.keyring.forgetRealm(id);
 		}
 		isMore = due.length === AT_ONCE && purged > before;

@@ -107,7 +107,7 @@ export interface RealmLimits {
 export type Fullest = Record<RowLimit, Filled[]>;
 
 /** A realm to be purged, if it was deleted before the instant. */
-interface Doomed {
+interface Purgeable {
 	id: string;
 	deleted_before: string;
 }
@@ -138,9 +138,9 @@ export const realmOperations = {
 	 * Removes the contents of a realm that was deleted before the instant, in parts. The realm and its keys stay until it is purged; nobody can restore
 	 * it any more. @returns how many rows
 	 */
-	empty: write<(doomed: Doomed) => number>({ inBatches: true }),
+	empty: write<(purgeable: Purgeable) => number>({ inBatches: true }),
 	/** Removes a realm that was deleted before the instant, with all rows and record keys. */
-	purge: write<(doomed: Doomed, event: AuditEvent) => boolean>(),
+	purge: write<(purgeable: Purgeable, event: AuditEvent) => boolean>(),
 	/** Lists deleted realms in order of their creation. @param after an id, or "" for the start */
 	deleted: scan<(which: Restorable, after: string, limit: number) => DeletedRealm[]>(),
 	countDeleted: scan<(which: Restorable) => number>(),

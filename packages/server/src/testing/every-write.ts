@@ -16,7 +16,7 @@ import {
 	aToken,
 	aTrust,
 	aVersion,
-	doomed,
+	purgeable,
 	MADE_AT,
 } from "./rows.ts";
 
@@ -59,8 +59,8 @@ export function runEveryWrite(writes: Writes): void {
 	writes.realms.endRestricted(realm.id);
 	writes.realms.restore({ ...realm, since: "" }, event);
 	writes.realms.remove({ id: realm.id, deleted_at: MADE_AT }, event);
-	writes.realms.empty(doomed(realm.id));
-	writes.realms.purge(doomed(realm.id), event);
+	writes.realms.empty(purgeable(realm.id));
+	writes.realms.purge(purgeable(realm.id), event);
 }
 
 /** Runs every operation on machines and trusts. */

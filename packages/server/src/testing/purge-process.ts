@@ -1,7 +1,7 @@
 /* Empties a realm by a few parts, and kills itself within the next one. */
 import { openWriter } from "../store/sqlite/open.ts";
 import { purgeBatch } from "../store/sqlite/writes/purge.ts";
-import { doomed } from "./rows.ts";
+import { purgeable } from "./rows.ts";
 import { writeAsStore } from "./store.ts";
 
 /** Parts after which it kills itself. */
@@ -13,7 +13,7 @@ function main([file = "", realm_id = "", steps = ""]: string[]): void {
 	const empty = purgeBatch(db);
 	for (let step = 0; ; step++) {
 		db.exec("BEGIN IMMEDIATE");
-		empty(doomed(realm_id));
+		empty(purgeable(realm_id));
 		if (step === Number(steps)) process.kill(process.pid, "SIGKILL");
 		db.exec("COMMIT");
 	}

@@ -291,6 +291,6 @@ export function aLease(realm_id: string, given: Partial<NewLease> = {}): NewLeas
 }
 
 /** Names a deleted realm to be purged, whenever it was deleted. */
-export function doomed(id: string): { id: string; deleted_before: string } {
+export function purgeable(id: string): { id: string; deleted_before: string } {
 	return { id, deleted_before: "9999" };
 }

@@ -4,7 +4,7 @@ import type { AuditEvent } from "../../audit/model.ts";
 import { limitsText } from "../../machines/decide.ts";
 import type { Realm } from "../../realms/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aMachine, aMachineToken, anEvent, aToken, aTrust, aVersion, doomed, MADE_AT } from "../../testing/rows.ts";
+import { aMachine, aMachineToken, anEvent, aToken, aTrust, aVersion, purgeable, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -150,7 +150,7 @@ export async function deletedRealmContract(openStore: OpenStore): Promise<void> 
 
 	test("a realm whose purge has begun is never restored, and one that was restored is not purged", async () => {
 		const [begun, restored] = [(await deletedRealm()).realm, (await deletedRealm()).realm];
-		assert.ok((await realms.empty(doomed(begun.id))) > 0);
+		assert.ok((await realms.empty(purgeable(begun.id))) > 0);
 		assert.equal(await restore(begun), "not_found");
 		assert.equal((await realms.deletedBefore(MADE_AT, 1000)).filter(({ id }) => id === begun.id).length, 1);
 		assert.equal(await restore(restored), "done");
@@ -159,7 +159,7 @@ export async function deletedRealmContract(openStore: OpenStore): Promise<void> 
 		await realms.remove({ id: restored.id, deleted_at: MARCH(1) }, anEvent());
 		assert.deepEqual([await realms.empty(late), await realms.purge(late, anEvent())], [0, false]);
 		assert.equal((await store.secrets.get(restored.id, "dev", "k"))?.version, 1);
-		assert.equal(await realms.purge(doomed(begun.id), anEvent()), true);
+		assert.equal(await realms.purge(purgeable(begun.id), anEvent()), true);
 	});
 
 	test("deleted realms are listed for their owner, or all of them, with who deleted each and when", async () => {

@@ -4,7 +4,7 @@ import type { EngineConfigRow } from "../../engines/model.ts";
 import type { LeaseState } from "../../leases/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { addLease } from "../../testing/leases.ts";
-import { aConfig, aLease, anEvent, doomed, MADE_AT, newId } from "../../testing/rows.ts";
+import { aConfig, aLease, anEvent, purgeable, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -226,7 +226,7 @@ export async function engineContract(openStore: OpenStore): Promise<void> {
 		const { id } = await lend(realm.id, config);
 		const start = await countEvents(store);
 		await store.realms.remove({ id: realm.id, deleted_at: MADE_AT }, anEvent({ type: "realm.deleted" }));
-		await store.realms.purge(doomed(realm.id), anEvent({ type: "realm.purged" }));
+		await store.realms.purge(purgeable(realm.id), anEvent({ type: "realm.purged" }));
 		assert.deepEqual([await stateOf(unused), await stateOf(config)], [undefined, "retired"]);
 		assert.deepEqual(await eventsAfter(store, start), [
 			["realm.deleted", { leases: 1 }],

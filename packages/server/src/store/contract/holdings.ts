@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { after, test } from "node:test";
 import { type KnownSource, MAX_KNOWN_SOURCES } from "../../accounts/model.ts";
 import { countEvents } from "../../testing/events.ts";
-import { anEvent, aSession, aToken, doomed, MADE_AT, newId } from "../../testing/rows.ts";
+import { anEvent, aSession, aToken, purgeable, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -56,7 +56,7 @@ export async function holdingContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await counted(MADE_AT), { sessions: 1, tokens: 2, realms: 3 });
 		assert.deepEqual(await counted(LATER), { sessions: 0, tokens: 2, realms: 3 });
 		for (const { id } of realms.slice(1)) await store.realms.remove({ id, deleted_at: MADE_AT }, anEvent());
-		await store.realms.purge(doomed(realms[2]?.id ?? ""), anEvent());
+		await store.realms.purge(purgeable(realms[2]?.id ?? ""), anEvent());
 		assert.deepEqual(await counted(MADE_AT), { sessions: 1, tokens: 2, realms: 2 });
 		assert.deepEqual(await accounts.holdings("nobody", MADE_AT), { sessions: 0, tokens: 0, realms: 0 });
 	});

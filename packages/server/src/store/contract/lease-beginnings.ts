@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { LEASE_STATES, type NewLease } from "../../leases/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { addLease } from "../../testing/leases.ts";
-import { aConfig, aLease, anEvent, doomed, MADE_AT, newId } from "../../testing/rows.ts";
+import { aConfig, aLease, anEvent, purgeable, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -102,7 +102,7 @@ export async function leaseBeginningContract(openStore: OpenStore): Promise<void
 		await removeRealm(gone.id);
 		const start = await countEvents(store);
 		assert.equal(await begin(aLease(gone.id)), "realm_gone");
-		await store.realms.purge(doomed(gone.id), anEvent());
+		await store.realms.purge(purgeable(gone.id), anEvent());
 		assert.equal(await begin(aLease(gone.id)), "realm_gone");
 		assert.equal(await begin(aLease("nowhere"), 0), "realm_gone");
 		assert.equal(await countEvents(store), start + 1, "only the purge");

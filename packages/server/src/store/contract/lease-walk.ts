@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { LEASE_STATES, type Lease, OPEN_STATES } from "../../leases/model.ts";
-import { aConfig, aLease, anEvent, doomed, MADE_AT } from "../../testing/rows.ts";
+import { aConfig, aLease, anEvent, purgeable, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { seeded } from "../../testing/seeded.ts";
 import type { OpenStore } from "./open-store.ts";
@@ -71,7 +71,7 @@ export async function leaseWalkContract(openStore: OpenStore): Promise<void> {
 			await store.realms.remove({ id: pick(realms), deleted_at: MADE_AT }, event);
 			await addSomeRealm();
 		},
-		async () => (next(4) === 0 ? store.realms.purge(doomed(pick(realms)), event) : undefined),
+		async () => (next(4) === 0 ? store.realms.purge(purgeable(pick(realms)), event) : undefined),
 	];
 
 	const isOpen = ({ state }: Pick<Lease, "state">) => OPEN_STATES.includes(state);

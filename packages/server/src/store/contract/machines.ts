@@ -6,7 +6,7 @@ import { limitsText, payerOf } from "../../machines/decide.ts";
 import { MAX_MACHINE_TOKENS, MAX_MACHINES, MAX_TRUSTED_TOKENS, type Machine } from "../../machines/model.ts";
 import type { Grant, Maker, Role } from "../../policy/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aBinding, aMachine, aMachineToken, anEvent, aVersion, doomed, MADE_AT, newId } from "../../testing/rows.ts";
+import { aBinding, aMachine, aMachineToken, anEvent, aVersion, purgeable, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -176,8 +176,8 @@ export async function machineContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await machines.byId(machine.id), undefined);
 		assert.equal(await machines.addToken(aMachineToken(machine.id), anEvent()), "gone");
 		assert.equal(await machines.set(aMachine(realm.id), anEvent()), "realm_gone");
-		await store.realms.empty(doomed(realm.id));
-		assert.equal(await store.realms.purge(doomed(realm.id), anEvent()), true);
+		await store.realms.empty(purgeable(realm.id));
+		assert.equal(await store.realms.purge(purgeable(realm.id), anEvent()), true);
 	});
 
 	test("a revocation for a realm ends its machines' tokens; one of the maker does not", async () => {

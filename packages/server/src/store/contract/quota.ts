@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { MAX_ROWS } from "../../realms/row-limits.ts";
 import type { NewVersion, Promoted } from "../../secrets/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, doomed, MADE_AT, newIdAt } from "../../testing/rows.ts";
+import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, purgeable, MADE_AT, newIdAt } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -206,7 +206,7 @@ export async function quotaContract(openStore: OpenStore): Promise<void> {
 		assert.ok(first);
 		await realms.remove({ id: first.id, deleted_at: MADE_AT }, anEvent());
 		assert.equal(await make(), "limit_reached");
-		await realms.purge(doomed(first.id), anEvent());
+		await realms.purge(purgeable(first.id), anEvent());
 		assert.equal(await make(), "done");
 		assert.equal(await make(), "limit_reached");
 		await accounts.setLimits({ user_id: ada.id, realm_bytes: null, realms: 4 }, anEvent());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aKey, aNewRealm, anEvent, aRealm, aToken, aVersion, doomed, MADE_AT } from "../../testing/rows.ts";
+import { aKey, aNewRealm, anEvent, aRealm, aToken, aVersion, purgeable, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -78,13 +78,13 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 	test("a realm that lives, was purged or never was is not purged, and that is no event", async () => {
 		const realm = await fullRealm();
 		const start = await countEvents(store);
-		assert.equal(await realms.purge(doomed(realm.id), anEvent()), false);
-		assert.equal(await realms.purge(doomed("nowhere"), anEvent()), false);
+		assert.equal(await realms.purge(purgeable(realm.id), anEvent()), false);
+		assert.equal(await realms.purge(purgeable("nowhere"), anEvent()), false);
 		assert.equal(await countEvents(store), start);
 		assert.equal((await store.keys.ofRealm(realm.id)).length, 1);
 		await remove(realm.id);
-		assert.equal(await realms.purge(doomed(realm.id), anEvent()), true);
-		assert.equal(await realms.purge(doomed(realm.id), anEvent()), false);
+		assert.equal(await realms.purge(purgeable(realm.id), anEvent()), true);
+		assert.equal(await realms.purge(purgeable(realm.id), anEvent()), false);
 	});
 
 	/** Counts a realm's rows wherever the port counts them. */
@@ -108,7 +108,7 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 		await remove(gone.id);
 		assert.deepEqual(await leftOf(gone.id, tokenOfGone.id), { keys: 2, bindings: 1, secrets: 1, tokens: 1 });
 		const start = await countEvents(store);
-		assert.equal(await realms.purge(doomed(gone.id), anEvent({ type: "realm.purged", realm_id: gone.id })), true);
+		assert.equal(await realms.purge(purgeable(gone.id), anEvent({ type: "realm.purged", realm_id: gone.id })), true);
 		assert.deepEqual(await leftOf(gone.id, tokenOfGone.id), { keys: 0, bindings: 0, secrets: 0, tokens: 0 });
 		assert.deepEqual(await leftOf(kept.id, tokenOfKept.id), { keys: 1, bindings: 1, secrets: 1, tokens: 1 });
 		assert.deepEqual(await eventsAfter(store, start, [gone.id]), [["realm.purged", {}]]);
@@ -117,16 +117,16 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 	test("a deleted realm is emptied in parts, without events, before it is purged; a live realm is never emptied", async () => {
 		const realm = await fullRealm();
 		const start = await countEvents(store);
-		assert.deepEqual([await realms.empty(doomed(realm.id)), await realms.empty(doomed("nowhere"))], [0, 0]);
+		assert.deepEqual([await realms.empty(purgeable(realm.id)), await realms.empty(purgeable("nowhere"))], [0, 0]);
 		assert.equal(await countEvents(store), start);
 		await remove(realm.id);
-		assert.equal(await realms.empty(doomed(realm.id)), 2, "a secret and a token");
-		assert.equal(await realms.empty(doomed(realm.id)), 0);
+		assert.equal(await realms.empty(purgeable(realm.id)), 2, "a secret and a token");
+		assert.equal(await realms.empty(purgeable(realm.id)), 0);
 		assert.deepEqual(
 			[await store.secrets.count(realm.id, undefined), (await store.keys.ofRealm(realm.id)).length],
 			[0, 1],
 		);
-		assert.equal(await realms.purge(doomed(realm.id), anEvent()), true);
+		assert.equal(await realms.purge(purgeable(realm.id), anEvent()), true);
 	});
 
 	test("of several realms, the live ones are named, by slug", async () => {
@@ -146,7 +146,7 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 		const realm = await fullRealm();
 		await remove(realm.id);
 		const next = await addRealm(store, owner, { slug: realm.slug });
-		await realms.purge(doomed(realm.id), anEvent());
+		await realms.purge(purgeable(realm.id), anEvent());
 		assert.equal(await idOf(realm.slug), next.id);
 	});
 

@@ -15,7 +15,7 @@ import {
 	aSession,
 	aToken,
 	aVersion,
-	doomed,
+	purgeable,
 	MADE_AT,
 } from "../../testing/rows.ts";
 import { seeded } from "../../testing/seeded.ts";
@@ -84,7 +84,7 @@ const CHANGES: (() => Promise<unknown>)[] = [
 	},
 	async () =>
 		next(3) === 0 ? store.realms.remove({ id: await liveRealm(), deleted_at: MADE_AT }, anEvent()) : undefined,
-	() => store.realms.purge(doomed(pick(realmIds)), anEvent()),
+	() => store.realms.purge(purgeable(pick(realmIds)), anEvent()),
 	async () => {
 		const role = pick<Role>(["admin", "member", "viewer"]);
 		return store.policy.bind(aBinding(await liveRealm(), pick(users).id, { role }), anEvent());

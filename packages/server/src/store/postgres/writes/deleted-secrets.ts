@@ -101,7 +101,7 @@ async function versionsOf(
 }
 
 /** A deleted secret to remove permanently. */
-interface Doomed extends Pick<DeletedSecret, "id" | "realm_id" | "environment" | "key" | "version"> {
+interface Purgeable extends Pick<DeletedSecret, "id" | "realm_id" | "environment" | "key" | "version"> {
 	/** Slug. */
 	realm: string;
 	/** Bytes that it counts in its realm. */
@@ -109,14 +109,14 @@ interface Doomed extends Pick<DeletedSecret, "id" | "realm_id" | "environment" |
 }
 
 /** Permanently removes the first of those that meet a condition, as many as a transaction may. */
-async function purgeSome(db: Change, condition: string, values: readonly unknown[]): Promise<Doomed[]> {
-	const found = await db.sql.rows<Doomed>(
+async function purgeSome(db: Change, condition: string, values: readonly unknown[]): Promise<Purgeable[]> {
+	const found = await db.sql.rows<Purgeable>(
 		`SELECT d.id, d.realm_id, d.environment, d.key, d.version, r.slug AS realm,
 		(SELECT coalesce(sum(length(value) + ${VERSION_BYTES}), 0)::bigint FROM deleted_version WHERE deletion_id = d.id) AS bytes
 		FROM deleted_secret AS d JOIN realm AS r ON r.id = d.realm_id WHERE ${condition} LIMIT ${MOST_SECRETS}`,
 		values,
 	);
-	const chosen: Doomed[] = [];
+	const chosen: Purgeable[] = [];
 	let bytes = 0;
 	for (const one of found) {
 		if (bytes >= MOST_BYTES) break;

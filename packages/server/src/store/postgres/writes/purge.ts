@@ -22,9 +22,9 @@ const PURGING = "";
 export function purgeWrites(db: Change): Pick<Async<Implementations<"write">["realms"]>, "empty" | "endRestricted"> {
 	return {
 		async empty({ id, deleted_before }) {
-			const [doomed] = await db.stored("realm", "id = $1 AND deleted_at < $2", [id, deleted_before]);
-			if (doomed === undefined) return 0;
-			if (doomed.deleted_at !== PURGING) await db.update("realm", { deleted_at: PURGING }, "id = $1", [id]);
+			const [purgeable] = await db.stored("realm", "id = $1 AND deleted_at < $2", [id, deleted_before]);
+			if (purgeable === undefined) return 0;
+			if (purgeable.deleted_at !== PURGING) await db.update("realm", { deleted_at: PURGING }, "id = $1", [id]);
 			return (await endSecrets(db, id)) || (await endDeleted(db, id)) || (await endRestricted(db, id));
 		},
 		endRestricted: async (id) =>

@@ -14,7 +14,7 @@ const MOST_SECRETS = 100;
 const MOST_BYTES = 2 * 1024 * 1024;
 
 /** A deleted secret to remove permanently. */
-interface Doomed extends Pick<DeletedSecret, "id" | "realm_id" | "environment" | "key" | "version"> {
+interface Purgeable extends Pick<DeletedSecret, "id" | "realm_id" | "environment" | "key" | "version"> {
 	/** Slug. */
 	realm: string;
 	/** Bytes that it counts in its realm. */
@@ -67,27 +67,27 @@ export function deletedSecrets(db: Database) {
 }
 
 /** Makes the functions that permanently remove what was deleted, inside the transaction. */
-export function doomedSecrets(db: Database) {
+export function purgeableSecrets(db: Database) {
 	const uncount = db.prepare("UPDATE realm SET bytes = bytes - @bytes WHERE id = @realm_id");
 	const remove = db.prepare("DELETE FROM deleted_secret WHERE id = ?");
-	const doomed = (where: string) =>
+	const purgeable = (where: string) =>
 		db.prepare(
 			"SELECT d.id, d.realm_id, d.environment, d.key, d.version, r.slug AS realm, " +
 				`(SELECT coalesce(sum(length(value) + ${VERSION_BYTES}), 0) FROM deleted_version WHERE deletion_id = d.id) AS bytes ` +
 				`FROM deleted_secret AS d JOIN realm AS r ON r.id = d.realm_id WHERE ${where} LIMIT ${MOST_SECRETS}`,
 		);
-	const ofKey = doomed(
+	const ofKey = purgeable(
 		"d.realm_id = @realm_id AND d.environment = @environment AND d.key = @key AND d.deleted_at <= @by ORDER BY d.id",
 	);
-	const ofTime = doomed("d.deleted_at <= ? ORDER BY d.deleted_at");
+	const ofTime = purgeable("d.deleted_at <= ? ORDER BY d.deleted_at");
 	return {
 		/** Finds those of a key, a few at a time. */
-		ofKey: (where: object) => ofKey.iterate(where) as IterableIterator<Doomed>,
+		ofKey: (where: object) => ofKey.iterate(where) as IterableIterator<Purgeable>,
 		/** Finds those deleted by an instant, a few at a time. */
-		ofTime: (by: string) => ofTime.iterate(by) as IterableIterator<Doomed>,
+		ofTime: (by: string) => ofTime.iterate(by) as IterableIterator<Purgeable>,
 		/** Permanently removes the first of them, as many as a transaction may. */
-		purge(found: Iterable<Doomed>): Doomed[] {
-			const chosen: Doomed[] = [];
+		purge(found: Iterable<Purgeable>): Purgeable[] {
+			const chosen: Purgeable[] = [];
 			let bytes = 0;
 			for (const one of found) {
 				chosen.push(one);

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { createRowMacs, rowTextOf } from "../../../crypto/row-macs.ts";
-import { aConfig, anEvent, doomed, MADE_AT, newId } from "../../../testing/rows.ts";
+import { aConfig, anEvent, purgeable, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore, ROW_KEY } from "../../../testing/store.ts";
 
@@ -34,7 +34,7 @@ test("a realm stays a former realm until a configuration names others, unless th
 	await store.realms.remove({ id: kept.id, deleted_at: MADE_AT }, anEvent());
 	assert.deepEqual([await former(), await engines.isFormer(sharing, kept.id)], [[], true], "it may be restored");
 	await engines.keepGenerated(aConfig({ engine: sharing, realm_id: kept.id, state: "generated" }), anEvent());
-	await store.realms.purge(doomed(kept.id), anEvent());
+	await store.realms.purge(purgeable(kept.id), anEvent());
 	assert.equal(await engines.isFormer(sharing, kept.id), false);
 	assert.equal(await engines.config(sharing, kept.id, "generated"), undefined);
 });

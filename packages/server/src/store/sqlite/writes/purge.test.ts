@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { countEvents, eventsAfter, isChainIntact } from "../../../testing/events.ts";
 import { STEPS } from "../../../testing/purge-process.ts";
-import { aMachine, anEvent, aVersion, doomed, MADE_AT } from "../../../testing/rows.ts";
+import { aMachine, anEvent, aVersion, purgeable, MADE_AT } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore, writeAsStore } from "../../../testing/store.ts";
 import { openWriter } from "../open.ts";
@@ -23,8 +23,8 @@ const owner = await addAccount(store);
 async function purgeAll(): Promise<number> {
 	const due = await store.realms.deletedBefore(MADE_AT, 1000);
 	for (const { id, slug } of due) {
-		await store.realms.empty(doomed(id));
-		await store.realms.purge(doomed(id), anEvent({ type: "realm.purged", realm_id: id, realm: slug }));
+		await store.realms.empty(purgeable(id));
+		await store.realms.purge(purgeable(id), anEvent({ type: "realm.purged", realm_id: id, realm: slug }));
 	}
 	return due.length;
 }
@@ -122,7 +122,7 @@ function firstPart(realm_id: string): number {
 	writeAsStore(db);
 	const empty = purgeBatch(db);
 	db.exec("BEGIN IMMEDIATE");
-	const count = empty(doomed(realm_id));
+	const count = empty(purgeable(realm_id));
 	db.exec("ROLLBACK");
 	db.close();
 	return count;
@@ -158,7 +158,7 @@ for (const [what, contents, part] of [
 test("a realm that lives is not emptied", async () => {
 	const realm = await addRealm(store, owner);
 	await store.secrets.set(aVersion(realm.id, "k"), anEvent());
-	assert.equal(await store.realms.empty(doomed(realm.id)), 0);
+	assert.equal(await store.realms.empty(purgeable(realm.id)), 0);
 	assert.equal(rowsOf(realm.id).secrets, 1);
 });
 

@@ -24,20 +24,20 @@ const ENDED_WITH_REALM = [
 const PURGING = "";
 
 /** Prepares the function that removes a part of a deleted realm's rows, and returns their number. */
-export function purgeBatch(db: Database): (doomed: { id: string; deleted_before: string }) => number {
-	const isDoomed = db.prepare("SELECT deleted_at FROM realm WHERE id = @id AND deleted_at < @deleted_before").pluck();
+export function purgeBatch(db: Database): (purgeable: { id: string; deleted_before: string }) => number {
+	const isPurgeable = db.prepare("SELECT deleted_at FROM realm WHERE id = @id AND deleted_at < @deleted_before").pluck();
 	const begin = db.prepare("UPDATE realm SET deleted_at = ? WHERE id = ?");
 	const removals = [
 		removal(db, "secret", "secret_version WHERE secret_id"),
 		removal(db, "deleted_secret", "deleted_version WHERE deletion_id"),
 		endRestrictedBatch(db),
 	];
-	return (doomed) => {
-		const deleted_at = isDoomed.get(doomed);
+	return (purgeable) => {
+		const deleted_at = isPurgeable.get(purgeable);
 		if (deleted_at === undefined) return 0;
-		if (deleted_at !== PURGING) begin.run(PURGING, doomed.id);
+		if (deleted_at !== PURGING) begin.run(PURGING, purgeable.id);
 		for (const remove of removals) {
-			const removed = remove(doomed.id);
+			const removed = remove(purgeable.id);
 			if (removed > 0) return removed;
 		}
 		return 0;

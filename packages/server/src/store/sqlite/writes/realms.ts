@@ -148,9 +148,9 @@ function purging(db: Database, append: Append): Pick<Implementations<"write">["r
 	const dropKeys = db.prepare("DELETE FROM keyring WHERE realm_id = ?");
 	return {
 		empty: purgeBatch(db),
-		purge(doomed, event) {
-			if (purge.run(doomed).changes === 0) return false;
-			const { id } = doomed;
+		purge(purgeable, event) {
+			if (purge.run(purgeable).changes === 0) return false;
+			const { id } = purgeable;
 			dropKeys.run(id);
 			dropAuthority.run(id);
 			append(event);

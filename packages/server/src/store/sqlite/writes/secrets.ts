@@ -5,7 +5,7 @@ import { release } from "../../../release.ts";
 import type { Pruning, RealmQuota } from "../../../secrets/decide.ts";
 import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
-import { deletedSecrets, doomedSecrets } from "./deleted-secrets.ts";
+import { deletedSecrets, purgeableSecrets } from "./deleted-secrets.ts";
 import { createQuotas } from "./quota.ts";
 
 /** Facts of a new row. */
@@ -131,7 +131,7 @@ function removing(db: Database, append: Append): Pick<Implementations<"write">["
 	const head = heads(db);
 	const quota = createQuotas(db);
 	const deleted = deletedSecrets(db);
-	const doomed = doomedSecrets(db);
+	const purgeable = purgeableSecrets(db);
 	const dropVersions = db.prepare("DELETE FROM secret_version WHERE secret_id = ?");
 	const markDeleted = db.prepare("UPDATE secret SET deleted_at = ? WHERE id = ?");
 	const updatedAt = db.prepare("SELECT created_at FROM secret_version WHERE secret_id = ? AND version = ?").pluck();
@@ -154,12 +154,12 @@ function removing(db: Database, append: Append): Pick<Implementations<"write">["
 				dropVersions.run(found.id);
 				markDeleted.run(input.by, found.id);
 			}
-			const removed = doomed.purge(doomed.ofKey(input)).length + Number(lives);
+			const removed = purgeable.purge(purgeable.ofKey(input)).length + Number(lives);
 			if (removed > 0) append(event, { secrets: removed });
 			return removed;
 		},
 		purgeDeleted(by, event) {
-			const removed = doomed.purge(doomed.ofTime(by));
+			const removed = purgeable.purge(purgeable.ofTime(by));
 			for (const { id, realm_id, realm, environment, key, version } of removed)
 				append({ ...event, realm_id, realm }, { key, environment, deletion_id: id, version });
 			return removed.length;
