@@ -95,8 +95,8 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		// Verification stands alone.
 		{
-			from: /^trusts\/(jwt|key-set|claim-paths|refusal|verify|private-addresses|dns-lookup|fetch|issuer-keys)\.ts$/,
-			may: /^trusts\/(jwt|key-set|claim-paths|refusal|verify|private-addresses|dns-lookup|fetch|issuer-keys)\.ts$/,
+			from: /^trusts\/(jwt|jwks|claim-paths|refusal|verify|private-addresses|dns-lookup|fetch|issuer-keys)\.ts$/,
+			may: /^trusts\/(jwt|jwks|claim-paths|refusal|verify|private-addresses|dns-lookup|fetch|issuer-keys)\.ts$/,
 		},
 		{
 			from: /^trusts\//,

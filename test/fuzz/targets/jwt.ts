@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isClaimPath, valueAt } from "../../../packages/server/src/trusts/claim-paths.ts";
 import { readJwt } from "../../../packages/server/src/trusts/jwt.ts";
-import { findKey, readKeys } from "../../../packages/server/src/trusts/key-set.ts";
+import { findKey, readKeys } from "../../../packages/server/src/trusts/jwks.ts";
 import { JwtRefusal } from "../../../packages/server/src/trusts/refusal.ts";
 import { checkClaims, markOf, verifySignature } from "../../../packages/server/src/trusts/verify.ts";
 import { githubClaims, newKey, part, signJwt } from "../../peers/issuer.ts";
@@ -28,7 +28,7 @@ export const jwt: Target = {
 	sources: [
 		"packages/server/src/trusts/claim-paths.ts",
 		"packages/server/src/trusts/jwt.ts",
-		"packages/server/src/trusts/key-set.ts",
+		"packages/server/src/trusts/jwks.ts",
 		"packages/server/src/trusts/verify.ts",
 	],
 	max_bytes: 64 * 1024,

@@ -46,7 +46,7 @@ const [ec, rsa] = [newKey("ES256", "first"), newKey("RS256", "second")];
 
 /** A key set gives public keys alone, as many as can be used, or is refused. */
 export const keySet: Target = {
-	sources: ["packages/server/src/trusts/issuer-keys.ts", "packages/server/src/trusts/key-set.ts"],
+	sources: ["packages/server/src/trusts/issuer-keys.ts", "packages/server/src/trusts/jwks.ts"],
 	max_bytes: DOCUMENT,
 	seeds: [
 		JSON.stringify({ keys: [ec.jwk, rsa.jwk] }),

@@ -3,7 +3,7 @@ import { DurationError, parseDuration } from "@svc/protocol";
 import type * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { isClaimPath, type NamedClaims } from "./claim-paths.ts";
-import { readKeys } from "./key-set.ts";
+import { readKeys } from "./jwks.ts";
 import { kindOf, ambiguityOf } from "./kinds.ts";
 import { MAX_TTL_MS, type SetTrust, type Trust } from "./model.ts";
 

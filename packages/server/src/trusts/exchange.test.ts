@@ -9,7 +9,7 @@ import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rule
 import { type ExchangeNeeds, exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import type { KeySource } from "./issuer-keys.ts";
-import { readKeys } from "./key-set.ts";
+import { readKeys } from "./jwks.ts";
 import { createJwtSources } from "./jwt-sources.ts";
 
 const ISSUER = "https://id.example.com";

@@ -7,7 +7,7 @@ import { IssuerUnavailable } from "./fetch.ts";
 import type { GivenKeys } from "./given-keys.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
 import type { Jwt } from "./jwt.ts";
-import { findKey, type IssuerKey } from "./key-set.ts";
+import { findKey, type IssuerKey } from "./jwks.ts";
 import { MAX_TRUSTS, type Trust, type TrustStore } from "./model.ts";
 import { JwtRefusal } from "./refusal.ts";
 import { checkClaims, type Expectation, isFrom, verifySignature } from "./verify.ts";

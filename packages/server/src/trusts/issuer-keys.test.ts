@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { type Issuer, newKey, startIssuer } from "../../../../test/peers/issuer.ts";
 import { createIssuerKeys, type KeySource } from "./issuer-keys.ts";
-import type { IssuerKey } from "./key-set.ts";
+import type { IssuerKey } from "./jwks.ts";
 import { createDnsLookups } from "./dns-lookup.ts";
 
 const ends = new AsyncDisposableStack();

@@ -5,7 +5,7 @@ import type { Limit } from "../limits.ts";
 import { releaseSlot } from "../request-slot.ts";
 import { createSemaphore, type Semaphore } from "../semaphore.ts";
 import { createFetch, type FetchNeeds, IssuerUnavailable, TIMEOUT_S } from "./fetch.ts";
-import { type IssuerKey, readKeys } from "./key-set.ts";
+import { type IssuerKey, readKeys } from "./jwks.ts";
 
 /** Milliseconds for which fetched keys are used without asking again. */
 const FRESH_MS = 10 * 60_000;

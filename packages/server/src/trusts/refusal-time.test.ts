@@ -13,7 +13,7 @@ import { createTestSystem } from "../testing/system.ts";
 import { exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
-import { type IssuerKey, readKeys } from "./key-set.ts";
+import { type IssuerKey, readKeys } from "./jwks.ts";
 import type { Trust } from "./model.ts";
 import { createJwtSources } from "./jwt-sources.ts";
 

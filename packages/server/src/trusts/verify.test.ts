@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { forgedJwts, PUBLISHED_KEYS, RIGHT_KEYS } from "../../../../test/peers/forged-jwts.ts";
 import { githubClaims, gitlabClaims, type Json, signJwt } from "../../../../test/peers/issuer.ts";
 import { readJwt } from "./jwt.ts";
-import { findKey, keysFor, readKeys } from "./key-set.ts";
+import { findKey, keysFor, readKeys } from "./jwks.ts";
 import { JwtRefusal } from "./refusal.ts";
 import { checkClaims, type Expectation, isFrom, jwtDigest, verifySignature } from "./verify.ts";
 
