@@ -4,7 +4,7 @@ import type * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { isClaimPath, type NamedClaims } from "./claim-paths.ts";
 import { readKeys } from "./jwks.ts";
-import { kindOf, ambiguityOf } from "./kinds.ts";
+import { issuerTypeOf, ambiguityOf } from "./issuer-types.ts";
 import { MAX_TTL_MS, type SetTrust, type Trust } from "./model.ts";
 
 /** A trust as a request sets it. */
@@ -36,20 +36,20 @@ const GITHUB = /(^|\.)(github\.com|githubusercontent\.com|ghe\.com)$/;
  */
 export function defineTrust(input: TrustInput): Definition {
 	const { issuer, trust_domain } = readIssuer(input);
-	const kind = kindOf(issuer, input.type);
-	if (kind === undefined) throw invalid("type is not that of this issuer: leave it out, and the server chooses it");
-	refuseAudience(input.audience, issuer, kind.type);
+	const known = issuerTypeOf(issuer, input.type);
+	if (known === undefined) throw invalid("type is not that of this issuer: leave it out, and the server chooses it");
+	refuseAudience(input.audience, issuer, known.type);
 	const claims = readClaims(input.claims);
-	const problem = ambiguityOf({ issuer, type: kind.type }, claims) ?? nameProblem(trust_domain, claims);
+	const problem = ambiguityOf({ issuer, type: known.type }, claims) ?? nameProblem(trust_domain, claims);
 	if (problem !== undefined) throw invalid(problem);
 	return {
-		type: kind.type,
+		type: known.type,
 		issuer,
 		trust_domain,
 		audience: input.audience,
 		claims: JSON.stringify(claims),
 		max_ttl_ms: readLife(input.max_ttl),
-		single_use: input.single_use ?? kind.single_use,
+		single_use: input.single_use ?? known.single_use,
 		...readTrustedKeys(input),
 	};
 }

@@ -2,7 +2,7 @@ import type { NamedClaims } from "./claim-paths.ts";
 import type { Trust, TrustType } from "./model.ts";
 
 /** An issuer, or a type of them, as far as the server knows it. */
-interface Kind {
+interface IssuerType {
 	type: TrustType;
 	/** Name that people know. */
 	name: string;
@@ -19,7 +19,7 @@ const AWS_ACCOUNT = "/https:~1~1sts.amazonaws.com~1/aws_account";
 const SERVICE_ACCOUNT = "/kubernetes.io/serviceaccount/uid";
 
 /** Claims of each type, except those that can be recycled: somebody else may get a name, a branch or an address later. Design: §15 */
-const TYPES: Readonly<Record<TrustType, Kind>> = {
+const TYPES: Readonly<Record<TrustType, IssuerType>> = {
 	github: {
 		type: "github",
 		name: "GitHub",
@@ -32,9 +32,9 @@ const TYPES: Readonly<Record<TrustType, Kind>> = {
 	oidc: { type: "oidc", name: "this issuer", needs: [], single_use: true },
 };
 
-const SPIFFE: Kind = { type: "oidc", name: "SPIFFE", needs: ["sub"], single_use: false };
+const SPIFFE: IssuerType = { type: "oidc", name: "SPIFFE", needs: ["sub"], single_use: false };
 
-const oidc = (name: string, single_use: boolean, ...needs: string[]): Kind => ({
+const oidc = (name: string, single_use: boolean, ...needs: string[]): IssuerType => ({
 	type: "oidc",
 	name,
 	needs,
@@ -42,7 +42,7 @@ const oidc = (name: string, single_use: boolean, ...needs: string[]): Kind => ({
 });
 
 /** Issuers that many share, by their address. */
-const KNOWN: readonly (readonly [issuer: RegExp, Kind])[] = [
+const KNOWN: readonly (readonly [issuer: RegExp, IssuerType])[] = [
 	[/^https:\/\/token\.actions\.(githubusercontent\.com|[\w-]+\.ghe\.com)(\/[\w.-]+)?$/, TYPES.github],
 	[/^https:\/\/[^/]+\/_services\/token$/, TYPES.github],
 	[/^https:\/\/gitlab\.com$/, TYPES.gitlab],
@@ -58,7 +58,7 @@ const KNOWN: readonly (readonly [issuer: RegExp, Kind])[] = [
 ];
 
 /** Claims that say when and for whom a JWT is, not whose it is. */
-const NOBODYS = ["iss", "aud", "exp", "iat", "nbf", "jti", "typ", "auth_time", "nonce"];
+const PROTOCOL_CLAIMS = ["iss", "aud", "exp", "iat", "nbf", "jti", "typ", "auth_time", "nonce"];
 
 /** Claims that somebody else may have later, or may choose. */
 const RECYCLED = [
@@ -67,11 +67,11 @@ const RECYCLED = [
 	...["repository", "repository_owner", "project_path", "namespace_path", "ref", "environment", "branch", "actor"],
 ];
 
-/** Finds the kind of an issuer. @returns undefined if it is known as another type than the given one */
-export function kindOf(
+/** Finds the type of an issuer. @returns undefined if it is known as another type than the given one */
+export function issuerTypeOf(
 	issuer: string | null,
 	type: TrustType | null,
-): (Pick<Kind, "type" | "single_use"> & Partial<Kind>) | undefined {
+): (Pick<IssuerType, "type" | "single_use"> & Partial<IssuerType>) | undefined {
 	if (issuer === null) return type === null || type === "oidc" ? SPIFFE : undefined;
 	const known = KNOWN.find(([pattern]) => pattern.test(issuer))?.[1];
 	if (known === undefined) return TYPES[type ?? "oidc"];
@@ -90,9 +90,9 @@ function memberOf(path: string): string {
  */
 export function ambiguityOf({ issuer, type }: Pick<Trust, "issuer" | "type">, claims: NamedClaims): string | undefined {
 	const paths = Object.keys(claims);
-	if (paths.some((path) => NOBODYS.includes(memberOf(path))))
-		return `claims cannot name ${NOBODYS.join(", ")}: issuer and audience have fields of their own`;
-	const { name = "this issuer", needs = [], oneOf = [] } = kindOf(issuer, type) ?? TYPES[type];
+	if (paths.some((path) => PROTOCOL_CLAIMS.includes(memberOf(path))))
+		return `claims cannot name ${PROTOCOL_CLAIMS.join(", ")}: issuer and audience have fields of their own`;
+	const { name = "this issuer", needs = [], oneOf = [] } = issuerTypeOf(issuer, type) ?? TYPES[type];
 	const lacks = needs.filter((path) => typeof claims[path] !== "string");
 	const lacksOne = oneOf.length > 0 && !oneOf.some((path) => typeof claims[path] === "string");
 	if (lacks.length > 0 || lacksOne) {
