@@ -94,17 +94,17 @@ test("the instance admin sees everybody's events outside any realm, and nothing 
 
 test("a user whom others bound in ten thousand realms still sees the events of the own newest one", async (t) => {
 	const { store, file, member, owner, seen, write } = await setUp(t);
-	const aside = openWriter(file);
-	aside.exec(
+	const otherWriter = openWriter(file);
+	otherWriter.exec(
 		"INSERT INTO realm (id, slug, name, description, user_id, created_at, bytes, keys) " +
 			"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001) " +
 			`SELECT 'a' || i, 'a' || i, '', '', '${owner.id}', '', 0, 0 FROM n`,
 	);
-	aside.exec(
+	otherWriter.exec(
 		"INSERT INTO binding (id, realm_id, user_id, role, granted_by, created_at) " +
 			`SELECT 'b' || id, id, '${member.id}', 'viewer', user_id, '' FROM realm WHERE id LIKE 'a%'`,
 	);
-	aside.close();
+	otherWriter.close();
 	const newest = await addRealm(store, member, { id: "newest", slug: "newest" });
 	await write("in the newest", owner, newest);
 	assert.deepEqual(await seen(actorOf(member), { realm: "newest" }), ["in the newest", "realm.created"]);

@@ -16,14 +16,14 @@ test("the next check finds an alteration, logs and records it once, and the find
 	const start = await countEvents(store);
 	await watch.checkSchema();
 	assert.equal(watch.isAltered(), false);
-	const aside = openWriter(file);
-	t.after(() => void aside.close());
-	aside.exec("CREATE VIEW seen AS SELECT * FROM account; DROP INDEX realm_by_owner");
+	const otherWriter = openWriter(file);
+	t.after(() => void otherWriter.close());
+	otherWriter.exec("CREATE VIEW seen AS SELECT * FROM account; DROP INDEX realm_by_owner");
 	// Reads of one turn see one state of the database.
 	await nextTurn();
 	await watch.checkSchema();
 	await watch.checkSchema();
-	aside.exec("DROP VIEW seen");
+	otherWriter.exec("DROP VIEW seen");
 	await watch.checkSchema();
 	assert.equal(watch.isAltered(), true);
 	const altered = "index realm_by_owner, view seen";
@@ -38,20 +38,20 @@ test("the next check finds an alteration, logs and records it once, and the find
 async function watched(t: TestContext) {
 	const { store, file } = await openTestStore(t);
 	await store.accounts.dropSessions(MADE_AT);
-	const aside = openWriter(file);
-	t.after(() => void aside.close());
+	const otherWriter = openWriter(file);
+	t.after(() => void otherWriter.close());
 	const { log, entries } = createTestLog();
 	const watch = createAlterationWatch({ store, system: createTestSystem(), log });
 	await watch.checkIntegrity();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, true]);
 	const told = () => entries().map(({ event, altered }) => [event, altered]);
-	return { store, aside, watch, told, start: await countEvents(store) };
+	return { store, otherWriter, watch, told, start: await countEvents(store) };
 }
 
 test("a row of content that another program wrote makes the server unhealthy and is recorded once; all else goes on", async (t) => {
-	const { store, aside, watch, told, start } = await watched(t);
-	aside.pragma("foreign_keys = OFF");
-	aside.exec("INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES ('', 'dev', 'KEY', 1, '')");
+	const { store, otherWriter, watch, told, start } = await watched(t);
+	otherWriter.pragma("foreign_keys = OFF");
+	otherWriter.exec("INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES ('', 'dev', 'KEY', 1, '')");
 	await watch.checkSchema();
 	assert.equal(watch.isSound(), true, "it reads no rows");
 	await watch.checkIntegrity();
@@ -63,24 +63,24 @@ test("a row of content that another program wrote makes the server unhealthy and
 });
 
 test("a row of access that another program took away means that nothing is believed from the next integrity check on", async (t) => {
-	const { store, aside, watch, told } = await watched(t);
+	const { store, otherWriter, watch, told } = await watched(t);
 	const account = anAccount();
 	await store.accounts.register(account, anEvent());
 	await store.accounts.openSession({ session: aSession(account.id), password: account.password }, anEvent());
 	await watch.checkIntegrity();
 	assert.equal(watch.isSound(), true);
-	aside.exec("DELETE FROM session");
+	otherWriter.exec("DELETE FROM session");
 	await watch.checkIntegrity();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [true, false]);
 	assert.deepEqual(told(), [["database.altered", "the sum of access rows"]]);
 });
 
 test("a change that finds another program's trigger says so immediately, even when the trigger has gone since", async (t) => {
-	const { store, aside, watch, told } = await watched(t);
-	aside.exec("CREATE TRIGGER promote AFTER INSERT ON audit_event BEGIN UPDATE account SET instance_admin = 1; END");
+	const { store, otherWriter, watch, told } = await watched(t);
+	otherWriter.exec("CREATE TRIGGER promote AFTER INSERT ON audit_event BEGIN UPDATE account SET instance_admin = 1; END");
 	await store.audit.append(anEvent());
 	await store.altered;
-	aside.exec("DROP TRIGGER promote");
+	otherWriter.exec("DROP TRIGGER promote");
 	await nextTurn();
 	await watch.checkSchema();
 	assert.equal(watch.isAltered(), true);
@@ -88,12 +88,12 @@ test("a change that finds another program's trigger says so immediately, even wh
 });
 
 test("nothing is believed after an old note of the server about itself was put back", async (t) => {
-	const { store, aside, watch, told } = await watched(t);
+	const { store, otherWriter, watch, told } = await watched(t);
 	const save = (lease_ms: number) => store.leases.saveClock({ lease_ms, uptime_ms: 1, boot_id: "boot" });
 	await save(1);
-	aside.exec("CREATE TEMP TABLE kept AS SELECT * FROM main.meta WHERE name = 'lease_clock'");
+	otherWriter.exec("CREATE TEMP TABLE kept AS SELECT * FROM main.meta WHERE name = 'lease_clock'");
 	await save(2);
-	aside.exec("DELETE FROM main.meta WHERE name = 'lease_clock'; INSERT INTO main.meta SELECT * FROM temp.kept");
+	otherWriter.exec("DELETE FROM main.meta WHERE name = 'lease_clock'; INSERT INTO main.meta SELECT * FROM temp.kept");
 	await watch.checkIntegrity();
 	assert.deepEqual([watch.isAltered(), told()], [true, [["database.altered", "the sum of access rows"]]]);
 });

@@ -199,10 +199,10 @@ for (const attempts of ["5", "9223372036854775807"]) {
 		const lease = await add("uncertain", { id: newIdAt(START) });
 		at("a").mood = "unsure";
 		await revokeCredential(needs, lease.id);
-		const aside = openWriter(file);
-		t.after(() => void aside.close());
+		const otherWriter = openWriter(file);
+		t.after(() => void otherWriter.close());
 		do {
-			aside.exec(`UPDATE lease SET attempts = ${attempts}`);
+			otherWriter.exec(`UPDATE lease SET attempts = ${attempts}`);
 			await nextTurn();
 			const { due_at } = await read(lease);
 			system.advance((due_at ?? 0) - system.now().getTime());
@@ -217,9 +217,9 @@ test("failures are recorded whatever number of attempts another program wrote", 
 	const { add, needs, at, file, read } = await setUp(t);
 	const lease = await add("revoking");
 	at("a").mood = "away";
-	const aside = openWriter(file);
-	aside.exec("UPDATE lease SET attempts = 9223372036854775807");
-	aside.close();
+	const otherWriter = openWriter(file);
+	otherWriter.exec("UPDATE lease SET attempts = 9223372036854775807");
+	otherWriter.close();
 	await nextTurn();
 	await revokeCredential(needs, lease.id);
 	assert.equal((await read(lease)).last_error, "connection refused");

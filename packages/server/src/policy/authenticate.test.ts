@@ -6,7 +6,7 @@ import { createSessionTokens, SESSION_SECONDS } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
 import { anEvent, aSession, aToken } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
-import { emptyAside } from "../testing/store.ts";
+import { emptyTables } from "../testing/store.ts";
 import { createIdentify } from "./authenticate.ts";
 import { SCOPES } from "./model.ts";
 
@@ -197,7 +197,7 @@ test("what is remembered of a session or token lets nobody in from the moment on
 	const { token } = await mint(bob.id, { expires_at: end });
 	const headers = [`Bearer ${session}`, `Bearer ${token}`];
 	for (const header of headers) await call(header);
-	emptyAside(rules, ["session", "api_token"]);
+	emptyTables(rules, ["session", "api_token"]);
 	system.advance(SESSION_SECONDS * 1000 - 1);
 	for (const header of headers) await call(header);
 	system.advance(1);

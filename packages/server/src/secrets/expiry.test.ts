@@ -4,7 +4,7 @@ import { AppError } from "../errors.ts";
 import { actorOf } from "../testing/actor.ts";
 import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
-import { emptyAside } from "../testing/store.ts";
+import { emptyTables } from "../testing/store.ts";
 import { getSecret, type SecretNeeds, setSecret } from "./secrets.ts";
 
 const rules = await openTestRules({ after });
@@ -22,7 +22,7 @@ test("what is remembered of a secret is expired from the moment on at which it e
 	await setSecret(needs(true), actor, slug, { ...name, value: "v", comment: "", expires_at, pre_encrypted: false });
 	const read = (isEnforced: boolean) => getSecret(needs(isEnforced), actor, name, "api");
 	await read(true);
-	emptyAside(rules, ["secret_version"]);
+	emptyTables(rules, ["secret_version"]);
 	system.advance(999);
 	assert.equal((await read(true)).value, "v");
 	assert.equal((await read(false)).is_expired, false);

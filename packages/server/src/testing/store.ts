@@ -74,10 +74,10 @@ export function writeAsStore(db: Parameters<typeof guardWrites>[0]): void {
 	guardWrites(db, macs, noRows(ROW_KEY.id.toString("hex")), () => {});
 }
 
-/** Empties tables behind the back of the open store, the only writer: answers from then on come from its cache. */
-export function emptyAside({ file }: Pick<TestStore, "file">, tables: readonly string[]): void {
-	const aside = openWriter(file);
-	aside.pragma("foreign_keys = OFF");
-	for (const table of tables) aside.exec(`DELETE FROM ${table}`);
-	aside.close();
+/** Empties tables through another connection than the open store's: answers from then on come from its cache. */
+export function emptyTables({ file }: Pick<TestStore, "file">, tables: readonly string[]): void {
+	const otherWriter = openWriter(file);
+	otherWriter.pragma("foreign_keys = OFF");
+	for (const table of tables) otherWriter.exec(`DELETE FROM ${table}`);
+	otherWriter.close();
 }

@@ -23,9 +23,9 @@ for (const [what, set] of Object.entries(FORGERIES)) {
 		const [forged, sound] = ["forged", "sound"].map((name) => aLease(realm_id, { name, due_at: 5000 }));
 		for (const lease of [forged, sound]) await leases.begin(lease ?? assert.fail(), null, anEvent());
 		assert.equal(await leases.distrust({ due_at: 7 }), 0);
-		const aside = openWriter(file);
-		aside.exec(`UPDATE lease SET ${set} WHERE name = 'forged'`);
-		aside.close();
+		const otherWriter = openWriter(file);
+		otherWriter.exec(`UPDATE lease SET ${set} WHERE name = 'forged'`);
+		otherWriter.close();
 		await nextTurn();
 		assert.equal(await leases.distrust({ due_at: 7 }), 1);
 		const seen = async (lease: typeof forged) => {
@@ -43,11 +43,11 @@ test("a pause of leases, and a clock, that another program wrote are not believe
 	const mark = { lease_ms: 1000, uptime_ms: 1, boot_id: "boot" };
 	await store.leases.saveClock(mark);
 	assert.deepEqual(await store.leases.clock(), mark);
-	const aside = openWriter(file);
-	aside.exec(
+	const otherWriter = openWriter(file);
+	otherWriter.exec(
 		"INSERT INTO meta (name, value) VALUES ('leases_paused', '2030'); UPDATE meta SET value = '{}' WHERE name = 'lease_clock'",
 	);
-	aside.close();
+	otherWriter.close();
 	await nextTurn();
 	assert.deepEqual([await store.leases.pausedAt(), await store.leases.clock()], [undefined, undefined]);
 });
@@ -65,10 +65,10 @@ for (const count of ["0", "9223372036854775807"]) {
 			return id;
 		};
 		const made = await make();
-		const aside = openWriter(file);
-		aside.exec(`INSERT INTO lease_count SELECT engine, config_realm_id, 'revoking', 1 FROM lease_count WHERE state = 'active';
+		const otherWriter = openWriter(file);
+		otherWriter.exec(`INSERT INTO lease_count SELECT engine, config_realm_id, 'revoking', 1 FROM lease_count WHERE state = 'active';
 			UPDATE lease_count SET count = ${count}`);
-		aside.close();
+		otherWriter.close();
 		await nextTurn();
 		assert.deepEqual((await store.checkIntegrity()).content, ["the counts of leases"]);
 		for (const id of [made, await make()])

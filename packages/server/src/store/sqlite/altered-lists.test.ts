@@ -15,10 +15,10 @@ const eve = await addAccount(store);
 
 /** Writes into the file as another program does. */
 async function alter(sql: string): Promise<void> {
-	const aside = openWriter(file);
-	aside.pragma("foreign_keys = OFF");
-	aside.exec(sql);
-	aside.close();
+	const otherWriter = openWriter(file);
+	otherWriter.pragma("foreign_keys = OFF");
+	otherWriter.exec(sql);
+	otherWriter.close();
 	await nextTurn();
 }
 
@@ -91,9 +91,9 @@ for (const [what, sql] of Object.entries(LOSSES)) {
 		const realm = await addRealm(opened.store, await addAccount(opened.store));
 		for (const key of ["sound", "altered", "altered"]) await secrets.set(aVersion(realm.id, key), anEvent());
 		assert.equal((await secrets.list(realm.id, "dev", "", 100)).length, 2);
-		const aside = openWriter(opened.file);
-		aside.exec(sql);
-		aside.close();
+		const otherWriter = openWriter(opened.file);
+		otherWriter.exec(sql);
+		otherWriter.close();
 		await nextTurn();
 		for (const environment of ["dev", undefined] as const)
 			await assert.rejects(async () => secrets.list(realm.id, environment, "", 100), refusesAltered, environment);

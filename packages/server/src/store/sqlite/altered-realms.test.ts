@@ -16,14 +16,14 @@ for (const set of ["bytes = 0", "bytes = 9223372036854775807", "keys = 0", "keys
 		assert.equal(await store.secrets.remove({ ...aDeletion(), ...name }, anEvent({ realm_id })), true);
 		await store.secrets.set(aVersion(realm_id, "OTHER"), anEvent({ realm_id }));
 		assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
-		const aside = openWriter(file);
-		t.after(() => aside.close());
-		const counts = aside.prepare("SELECT bytes, keys FROM realm");
+		const otherWriter = openWriter(file);
+		t.after(() => otherWriter.close());
+		const counts = otherWriter.prepare("SELECT bytes, keys FROM realm");
 		const honestly = counts.get();
-		aside.exec(`UPDATE realm SET ${set}`);
+		otherWriter.exec(`UPDATE realm SET ${set}`);
 		assert.deepEqual(await store.checkIntegrity(), { access: [], content: ["the counts of realms"] });
-		countRealms(aside);
-		assert.deepEqual([areRealmsCounted(aside), counts.get()], [true, honestly]);
+		countRealms(otherWriter);
+		assert.deepEqual([areRealmsCounted(otherWriter), counts.get()], [true, honestly]);
 		assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
 	});
 }

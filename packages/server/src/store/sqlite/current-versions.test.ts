@@ -34,10 +34,10 @@ for (const [what, sql] of Object.entries(FORGERIES)) {
 			await secrets.set(aVersion(id, "KEY-0", { environment: "prod" }), anEvent({ realm_id: id }));
 			assert.equal((await secrets.currentVersions(id, "dev", "2001")).length, 3 * count);
 			assert.equal((await secrets.pairs(id, "dev", "prod", "2001")).length, 6 * count);
-			const aside = openWriter(file);
-			aside.exec("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON");
-			aside.exec(`${sql} ${/ WHERE /.test(sql) ? "AND secret_id" : "WHERE id"} = (SELECT min(id) FROM secret)`);
-			aside.close();
+			const otherWriter = openWriter(file);
+			otherWriter.exec("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON");
+			otherWriter.exec(`${sql} ${/ WHERE /.test(sql) ? "AND secret_id" : "WHERE id"} = (SELECT min(id) FROM secret)`);
+			otherWriter.close();
 			await nextTurn();
 			await assert.rejects(async () => secrets.currentVersions(id, "dev", "2001"), isAltered);
 			await assert.rejects(async () => secrets.pairs(id, "dev", "prod", "2001"), isAltered);

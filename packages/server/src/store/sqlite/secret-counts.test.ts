@@ -9,11 +9,11 @@ import { openWriter } from "./open.ts";
 async function setUp(t: Parameters<typeof openTestStore>[0]) {
 	const { store, file } = await openTestStore(t);
 	const { id } = await addRealm(store, await addAccount(store));
-	const aside = openWriter(file);
-	aside.exec(`INSERT INTO secret (realm_id, environment, key, version, created_at)
+	const otherWriter = openWriter(file);
+	otherWriter.exec(`INSERT INTO secret (realm_id, environment, key, version, created_at)
 		WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
 		SELECT '${id}', iif(i = 1000, 'prod', 'dev'), 'KEY_' || i, 1, '' FROM n`);
-	aside.close();
+	otherWriter.close();
 	return { secrets: store.secrets, id };
 }
 

@@ -21,9 +21,9 @@ async function setUp(t: Parameters<typeof openTestStore>[0]) {
 	for (let count = 0; count < DEV; count++) await set(`KEY_${count}`, "dev");
 	for (const key of PROD) await set(key, "prod");
 	const alter = (sql: string) => {
-		const aside = openWriter(file);
-		aside.exec(sql);
-		aside.close();
+		const otherWriter = openWriter(file);
+		otherWriter.exec(sql);
+		otherWriter.close();
 	};
 	return { store, file, id, alter };
 }

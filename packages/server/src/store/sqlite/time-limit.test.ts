@@ -18,9 +18,9 @@ const key = "K";
 const read = anEvent({ realm_id, realm: slug, data: { key } });
 await Promise.all(Array.from({ length: EVENTS }, () => store.audit.append(read)));
 await store.leases.begin(aLease(realm_id), null, anEvent());
-const aside = openWriter(file);
-aside.exec("UPDATE lease SET rowid = 1024");
-aside.close();
+const otherWriter = openWriter(file);
+otherWriter.exec("UPDATE lease SET rowid = 1024");
+otherWriter.close();
 
 const { actor } = anEvent();
 const ALL: EventQuery = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };
