@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { aDeletion, anEvent, aVersion } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
-import { aside, openPostgresTestStore } from "./testing.ts";
+import { runSql, openPostgresTestStore } from "./testing.ts";
 
 test("a count of a realm that another program wrote is noticed", { skip: skipWithoutPostgres }, async (t) => {
 	const server = await startPostgres();
@@ -15,8 +15,8 @@ test("a count of a realm that another program wrote is noticed", { skip: skipWit
 	assert.equal(await store.secrets.remove({ ...aDeletion(), ...name }, anEvent()), true);
 	for (const count of ["bytes", "keys"]) {
 		assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
-		await aside(server, database, `UPDATE svc.realm SET ${count} = ${count} + 1`);
+		await runSql(server, database, `UPDATE svc.realm SET ${count} = ${count} + 1`);
 		assert.deepEqual((await store.checkIntegrity()).content, ["the counts of realms"]);
-		await aside(server, database, `UPDATE svc.realm SET ${count} = ${count} - 1`);
+		await runSql(server, database, `UPDATE svc.realm SET ${count} = ${count} - 1`);
 	}
 });

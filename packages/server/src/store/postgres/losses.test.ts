@@ -7,7 +7,7 @@ import { startProxy } from "../../../../../test/peers/proxy.ts";
 import { AppError } from "../../errors.ts";
 import { anAccount, anEvent } from "../../testing/rows.ts";
 import { addAccount } from "../../testing/rules.ts";
-import { aside, openPostgresTestStore } from "./testing.ts";
+import { runSql, openPostgresTestStore } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 let server: Promise<Postgres> | undefined;
@@ -24,15 +24,15 @@ async function setUp(t: TestContext, failures?: Error[]) {
 	t.after(() => proxy.stop());
 	const { id } = await addAccount(store);
 	const count = async (where: string) =>
-		Number((await aside(running, database, `SELECT count(*) AS n FROM svc.${where}`))[0]?.n);
-	return { store, proxy, id, count, aside: (text: string) => aside(running, database, text) };
+		Number((await runSql(running, database, `SELECT count(*) AS n FROM svc.${where}`))[0]?.n);
+	return { store, proxy, id, count, runSql: (text: string) => runSql(running, database, text) };
 }
 
 let made = 0;
 
 async function newDatabase(running: Postgres): Promise<string> {
 	const name = `svc_lossy_${++made}`;
-	await aside(running, "postgres", `CREATE DATABASE ${name}`);
+	await runSql(running, "postgres", `CREATE DATABASE ${name}`);
 	return name;
 }
 
@@ -120,9 +120,9 @@ test("questions under way when the connections are cut are refused, not lost", o
 
 test("a database that lost acknowledged changes is not used again", options, async (t) => {
 	const failures: Error[] = [];
-	const { store, proxy, aside } = await setUp(t, failures);
+	const { store, proxy, runSql } = await setUp(t, failures);
 	await store.audit.append(anEvent());
-	await aside(
+	await runSql(
 		"SET session_replication_role = replica; DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event)",
 	);
 	proxy.reset();

@@ -22,7 +22,7 @@ import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { makeFolder, openTestStore, ROW_KEY } from "../../testing/store.ts";
 import { openSnapshot } from "../sqlite/snapshots.ts";
 import type { Store } from "../store.ts";
-import { aside, openPostgresTestStore } from "./testing.ts";
+import { runSql, openPostgresTestStore } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 let server: Promise<Postgres> | undefined;
@@ -64,7 +64,7 @@ async function setUp(t: TestContext) {
 	await store.audit.appendNaming(set, anEvent({ type: "secret.list", realm_id: realm.id, data }));
 	for (const maker of [{ token_id: newId() }, { session_id: ended.jti }])
 		await store.audit.append(anEvent({ type: "secret.set", actor: member.id, data: { request_id: "1", ...maker } }));
-	return { store, member, realm, aside: (text: string) => aside(running, database, text) };
+	return { store, member, realm, runSql: (text: string) => runSql(running, database, text) };
 }
 
 /** Takes a copy, and opens it as a backup is opened. */
@@ -89,9 +89,9 @@ test("SQLite finds a copy sound: rows, sums and tip fit the same keys, and the l
 });
 
 test("SQLite continues from a copy and never reuses a secret's number", options, async (t) => {
-	const { store, member, realm, aside } = await setUp(t);
+	const { store, member, realm, runSql } = await setUp(t);
 	// As if those before it had been purged.
-	await aside("SELECT setval('svc.secret_id', 1000)");
+	await runSql("SELECT setval('svc.secret_id', 1000)");
 	const { folder } = await copyOf(t, store);
 	const moved = await openTestStore(t, folder);
 	assert.deepEqual(await moved.store.health.alterations(), []);
@@ -105,8 +105,8 @@ test("SQLite continues from a copy and never reuses a secret's number", options,
 });
 
 test("rows and log are compared as SQLite compares them in a copy", options, async (t) => {
-	const { store, member, aside } = await setUp(t);
-	await aside(`DELETE FROM svc.session; UPDATE svc.binding SET role = 'admin'; DELETE FROM svc.engine_config;
+	const { store, member, runSql } = await setUp(t);
+	await runSql(`DELETE FROM svc.session; UPDATE svc.binding SET role = 'admin'; DELETE FROM svc.engine_config;
 		UPDATE svc.account SET instance_admin = true WHERE id = '${member.id}'; DELETE FROM svc.recovery_codes; UPDATE svc.keyring SET state = 'retired'`);
 	const { copy } = await copyOf(t, store);
 	const sorted = async (comparison: ReturnType<Store["audit"]["compare"]>) => {

@@ -4,7 +4,7 @@ import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../.
 import { countEvents, isChainIntact } from "../../testing/events.ts";
 import { aFactor, aLease, anAccount, anEvent, aSession, aVersion, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
-import { aside, openPostgresTestStore } from "./testing.ts";
+import { runSql, openPostgresTestStore } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 let server: Promise<Postgres> | undefined;
@@ -20,16 +20,16 @@ async function setUp(t: TestContext) {
 	await addBinding(store, realm, member, "viewer");
 	return {
 		...{ store, owner, member, realm },
-		aside: (text: string) => aside(running, database, text),
+		runSql: (text: string) => runSql(running, database, text),
 		reopen: async () => (await openPostgresTestStore(t, running, database)).store,
 	};
 }
 
 test("a row that another program altered grants nothing, and the next start names it", options, async (t) => {
-	const { store, member, realm, aside, reopen } = await setUp(t);
+	const { store, member, realm, runSql, reopen } = await setUp(t);
 	assert.equal((await store.realms.access(realm.slug, member.id))?.role, "viewer");
 	assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
-	await aside("UPDATE svc.binding SET role = 'admin'");
+	await runSql("UPDATE svc.binding SET role = 'admin'");
 	assert.equal((await store.realms.access(realm.slug, member.id))?.role, null);
 	assert.deepEqual((await store.checkIntegrity()).access, ["the sum of access rows", "rows of binding"]);
 	await store.close();
@@ -38,13 +38,13 @@ test("a row that another program altered grants nothing, and the next start name
 });
 
 test("an altered realm is no answer, not even that there is none", options, async (t) => {
-	const { store, owner, realm, aside } = await setUp(t);
-	await aside("UPDATE svc.realm SET mac = NULL");
+	const { store, owner, realm, runSql } = await setUp(t);
+	await runSql("UPDATE svc.realm SET mac = NULL");
 	await assert.rejects(async () => store.realms.access(realm.slug, owner.id), { code: "row_altered" });
 });
 
 test("a second factor that was altered lets nobody in by the password alone", options, async (t) => {
-	const { store, member, aside } = await setUp(t);
+	const { store, member, runSql } = await setUp(t);
 	const factor = aFactor(member.id);
 	await store.factors.add({ factor, owner: { user_id: member.id, password: "a hash", proof: undefined } }, anEvent());
 	const confirmed = {
@@ -56,7 +56,7 @@ test("a second factor that was altered lets nobody in by the password alone", op
 		codes: recoveryCodes(member.id),
 	};
 	assert.equal(await store.factors.confirm(confirmed, anEvent()), "done");
-	await aside("UPDATE svc.factor SET confirmed_at = NULL");
+	await runSql("UPDATE svc.factor SET confirmed_at = NULL");
 	const opening = store.accounts.openSession({ session: aSession(member.id), password: "a hash" }, anEvent());
 	const beside = store.accounts.register(anAccount(), anEvent());
 	await assert.rejects(opening, { code: "row_altered" });
@@ -64,21 +64,21 @@ test("a second factor that was altered lets nobody in by the password alone", op
 });
 
 test("a row that was taken away is missed by the sum of all rows", options, async (t) => {
-	const { store, aside } = await setUp(t);
-	await aside("DELETE FROM svc.binding");
+	const { store, runSql } = await setUp(t);
+	await runSql("DELETE FROM svc.binding");
 	assert.deepEqual((await store.checkIntegrity()).access, ["the sum of access rows"]);
 });
 
 test("a change of a row that was altered does not bless it", options, async (t) => {
-	const { store, owner, aside } = await setUp(t);
-	await aside(`UPDATE svc.account SET email = 'eve@example.com' WHERE id = '${owner.id}'`);
+	const { store, owner, runSql } = await setUp(t);
+	await runSql(`UPDATE svc.account SET email = 'eve@example.com' WHERE id = '${owner.id}'`);
 	await store.accounts.setPassword({ user_id: owner.id, from: "a hash", password: "another", keep: "" }, anEvent());
 	assert.equal(await store.accounts.byId(owner.id), undefined);
 });
 
 test("the next change notices that the log was cut, and rows that it writes grant nothing", options, async (t) => {
-	const { store, aside } = await setUp(t);
-	await aside(
+	const { store, runSql } = await setUp(t);
+	await runSql(
 		"ALTER TABLE svc.audit_event DISABLE TRIGGER ALL; DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event); ALTER TABLE svc.audit_event ENABLE TRIGGER ALL",
 	);
 	const late = anAccount();
@@ -92,12 +92,12 @@ test(
 	"rights, log and tip that were put back over a newer lease or version are noticed at the start",
 	options,
 	async (t) => {
-		const { store, realm, aside, reopen } = await setUp(t);
-		const [before] = await aside("SELECT max(seq) AS seq, (SELECT max(id) FROM svc.tip) AS tip FROM svc.audit_event");
+		const { store, realm, runSql, reopen } = await setUp(t);
+		const [before] = await runSql("SELECT max(seq) AS seq, (SELECT max(id) FROM svc.tip) AS tip FROM svc.audit_event");
 		await store.leases.begin(aLease(realm.id), null, anEvent());
 		await store.secrets.set(aVersion(realm.id, "KEY"), anEvent());
 		await store.close();
-		await aside(
+		await runSql(
 			`ALTER TABLE svc.audit_event DISABLE TRIGGER ALL; DELETE FROM svc.audit_event WHERE seq > ${before?.seq}; DELETE FROM svc.tip WHERE id > ${before?.tip}; ALTER TABLE svc.audit_event ENABLE TRIGGER ALL`,
 		);
 		const again = await reopen();
@@ -107,13 +107,13 @@ test(
 );
 
 test("an event that another program lets nobody find is altered", options, async (t) => {
-	const { store, aside } = await setUp(t);
+	const { store, runSql } = await setUp(t);
 	const data = { key: "DB_URL", environment: "prod", token_id: "a token" };
 	await store.audit.append(anEvent({ data }));
 	const { events } = await store.audit.verify([]);
 	for (const [fact, value] of [...Object.entries(data), ["key_set", null]]) {
 		const set = (to: string) =>
-			aside(
+			runSql(
 				`ALTER TABLE svc.audit_event DISABLE TRIGGER ALL; UPDATE svc.audit_event SET ${fact} = ${to} WHERE seq = ${events}; ALTER TABLE svc.audit_event ENABLE TRIGGER ALL`,
 			);
 		await set("'other'");
@@ -124,13 +124,13 @@ test("an event that another program lets nobody find is altered", options, async
 });
 
 test("an event in the log can be neither changed nor taken away", options, async (t) => {
-	const { aside } = await setUp(t);
+	const { runSql } = await setUp(t);
 	for (const change of [
 		"UPDATE svc.audit_event SET actor = ''",
 		"DELETE FROM svc.audit_event",
 		"TRUNCATE svc.audit_event",
 	])
-		await assert.rejects(aside(change), /the audit log is not changed/);
+		await assert.rejects(runSql(change), /the audit log is not changed/);
 });
 
 test("two servers change one database in turn: one chain, one sum of rows, one first account", options, async (t) => {
@@ -169,8 +169,8 @@ test("an error of the database says its code, and nothing of what was written", 
 });
 
 test("every text of the tables is compared as bytes", options, async (t) => {
-	const { aside } = await setUp(t);
-	const other = await aside(
+	const { runSql } = await setUp(t);
+	const other = await runSql(
 		`SELECT table_name, column_name FROM information_schema.columns
 		WHERE table_schema = 'svc' AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C' AND table_name <> 'migration'`,
 	);
@@ -178,11 +178,11 @@ test("every text of the tables is compared as bytes", options, async (t) => {
 });
 
 test("a database of a newer program, or with another history, is refused", options, async (t) => {
-	const { store, aside, reopen } = await setUp(t);
+	const { store, runSql, reopen } = await setUp(t);
 	await store.close();
-	await aside("INSERT INTO svc.migration VALUES ('9999-later', '', '')");
+	await runSql("INSERT INTO svc.migration VALUES ('9999-later', '', '')");
 	await assert.rejects(reopen(), /\bnewer svc\b/);
-	await aside(
+	await runSql(
 		"DELETE FROM svc.migration WHERE name = '9999-later'; UPDATE svc.migration SET hash = 'other' WHERE name = '0003-log'",
 	);
 	await assert.rejects(reopen(), /\b0003-log /);
@@ -233,19 +233,19 @@ const ALTERATIONS: readonly { by: string; back: string; found: string[] }[] = [
 ];
 
 test("an integrity check names whatever another program altered in the schema, until it is taken back", options, async (t) => {
-	const { store, aside } = await setUp(t);
+	const { store, runSql } = await setUp(t);
 	for (const { by, back, found } of ALTERATIONS) {
-		await aside(by);
+		await runSql(by);
 		assert.deepEqual(await store.health.alterations(), found, by);
-		await aside(back);
+		await runSql(back);
 		assert.deepEqual(await store.health.alterations(), [], back);
 	}
 });
 
 test("nothing is believed after a start over an altered schema", options, async (t) => {
-	const { store, member, aside, reopen } = await setUp(t);
+	const { store, member, runSql, reopen } = await setUp(t);
 	await store.close();
-	await aside("DROP INDEX svc.binding_by_user");
+	await runSql("DROP INDEX svc.binding_by_user");
 	const again = await reopen();
 	assert.deepEqual(await again.health.alterations(), ["index binding_by_user", "relation binding_by_user"]);
 	const late = anAccount();
@@ -255,19 +255,19 @@ test("nothing is believed after a start over an altered schema", options, async 
 });
 
 test("an altered schema is not migrated", options, async (t) => {
-	const { store, aside, reopen } = await setUp(t);
+	const { store, runSql, reopen } = await setUp(t);
 	await store.close();
 	const tables =
 		"tip, audit_event, audit_checkpoint, audit_part_in_set, audit_key_set, audit_key_in_part, audit_key_part, audit_key";
-	await aside(
+	await runSql(
 		`SET search_path = svc; DROP TABLE ${tables}; DROP FUNCTION keep_log; DROP INDEX secret_version_by_age; DROP INDEX invitation_by_email; CREATE INDEX invitation_by_email ON invitation (email, created_at); DELETE FROM migration WHERE name >= '0003-log'`,
 	);
-	await aside("CREATE VIEW svc.spy AS SELECT 1 AS one");
+	await runSql("CREATE VIEW svc.spy AS SELECT 1 AS one");
 	await assert.rejects(reopen(), /\(.*relation spy.*\)/);
-	assert.equal((await aside("SELECT 1 FROM pg_tables WHERE tablename = 'tip'")).length, 0);
-	await aside("DROP VIEW svc.spy");
+	assert.equal((await runSql("SELECT 1 FROM pg_tables WHERE tablename = 'tip'")).length, 0);
+	await runSql("DROP VIEW svc.spy");
 	await (await reopen()).close();
-	assert.equal((await aside("SELECT 1 FROM pg_tables WHERE tablename = 'tip'")).length, 1);
+	assert.equal((await runSql("SELECT 1 FROM pg_tables WHERE tablename = 'tip'")).length, 1);
 });
 
 test("text with U+0000 finds nothing, is refused in a change, and nothing beside it is", options, async (t) => {

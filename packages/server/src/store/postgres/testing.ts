@@ -21,7 +21,7 @@ export async function openPostgresTestStore(
 ): Promise<PostgresTestStore> {
 	const { host, port, user } = server;
 	const database = used ?? `svc_${++made}`;
-	if (used === undefined) await aside(server, "postgres", `CREATE DATABASE ${database}`);
+	if (used === undefined) await runSql(server, "postgres", `CREATE DATABASE ${database}`);
 	const failures: Error[] = expected ?? [];
 	const opened = await openPostgresStore({
 		address: { host, port, user, database, password: "" },
@@ -46,7 +46,7 @@ export async function openPostgresTestStore(
 }
 
 /** Runs statements behind the store's back. @returns the rows of one */
-export async function aside(
+export async function runSql(
 	{ host, port, user }: Pick<Postgres, "host" | "port" | "user">,
 	database: string,
 	text: string,
