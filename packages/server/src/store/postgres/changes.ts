@@ -6,7 +6,7 @@ import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sea
 import { CommitUnknown, type Sql } from "./connection.ts";
 import type { Change } from "./database.ts";
 import { INDEXED_FIELDS, indexedFieldsOf } from "./event-index.ts";
-import type { Link } from "./link.ts";
+import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 import { CHANGES_LOCK } from "./locks.ts";
 import { createRowChanges, createRows } from "./rows.ts";
 
@@ -46,8 +46,8 @@ export interface Changes {
 /** Milliseconds to wait for the database after a commit without an answer. */
 const SETTLE_MS = 10_000;
 
-/** Makes the changes of a link. */
-export function createChanges(link: Link, trust: Trust): Changes {
+/** Creates what makes changes over a connection. */
+export function createChanges(link: ReconnectingConnection, trust: Trust): Changes {
 	let running: Running | undefined;
 	/** End of the log after the last change that was answered. */
 	let kept: ChainEnd | undefined;
@@ -147,7 +147,7 @@ const HAS_TIP = "SELECT FROM (SELECT sealed FROM tip ORDER BY id DESC LIMIT 1000
  * after it sees which.
  * @throws AppError store_unavailable when the database does not come back in time, or cannot tell
  */
-async function wasCommitted(link: Link, { end, hasEvents, sealed }: Written, cause: unknown): Promise<boolean> {
+async function wasCommitted(link: ReconnectingConnection, { end, hasEvents, sealed }: Written, cause: unknown): Promise<boolean> {
 	if (!(await link.isUpWithin(SETTLE_MS)) || (sealed === undefined && !hasEvents)) throw outcomeUnknown(cause);
 	try {
 		return await link.transaction(`BEGIN; ${CHANGES_LOCK}`, async () =>

@@ -2,7 +2,7 @@ import { createSemaphore } from "../../semaphore.ts";
 import { closing, storeUnavailable } from "../errors.ts";
 import type { Session } from "./connection.ts";
 import { harmless } from "./failure.ts";
-import type { Link } from "./link.ts";
+import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
 /** Connections for the reads of requests, for long reads, and for reads of everything, which would keep the others waiting. */
 export const POOL_SIZES = { requests: 2, long: 1, everything: 1 } as const;
@@ -25,7 +25,7 @@ export interface ReadPool {
  * Makes a pool.
  * @param keepsSlot true for reads that an embedded store answers immediately: their requests keep their slots
  */
-export function createReadPool(links: readonly Link[], keepsSlot: boolean): ReadPool {
+export function createReadPool(links: readonly ReconnectingConnection[], keepsSlot: boolean): ReadPool {
 	const free = [...links];
 	const permits = createSemaphore(links.length);
 	let isClosing = false;

@@ -8,7 +8,7 @@ import { claimDatabase } from "./claim-database.ts";
 import { type Changes, createChanges, type Trust } from "./changes.ts";
 import { exportToSqlite } from "./sqlite-export.ts";
 import type { ReadPool } from "./read-pools.ts";
-import { createLinks, type Links, openReadPools } from "./links.ts";
+import { createConnections, type Connections, openReadPools } from "./connections.ts";
 import { type FindAlterations, migrate } from "./migrate.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
 import { createWriter, type Writer } from "./writer.ts";
@@ -49,7 +49,7 @@ export async function openPostgresStore({
 	onFailure,
 	onState,
 }: PostgresOptions): Promise<Store> {
-	const links = createLinks(address, onState);
+	const links = createConnections(address, onState);
 	try {
 		const guard = createGuard();
 		let changes: Changes | undefined;
@@ -103,7 +103,7 @@ function lostAnswers(): FatalError {
 const PROBE_EVERY_MS = 1000;
 
 /** Tells whether a write succeeds; after one that failed, it tries with a small one. */
-function probe(write: Store["health"]["probe"], writer: Writer, links: Links): Store["isWritable"] {
+function probe(write: Store["health"]["probe"], writer: Writer, links: Connections): Store["isWritable"] {
 	let last = 0;
 	return async (now) => {
 		if (links.state().status !== "healthy") return false;

@@ -3,20 +3,20 @@ import type { StoreState } from "../store.ts";
 import type { Address } from "./address.ts";
 import { type Connection, connect } from "./connection.ts";
 import { createReadPool, POOL_SIZES, type ReadPool, type PoolName } from "./read-pools.ts";
-import { type Link, openLink } from "./link.ts";
+import { type ReconnectingConnection, openReconnecting } from "./reconnecting-connection.ts";
 
-/** All links of a store to its database. */
-export interface Links {
+/** All connections of a store to its database. */
+export interface Connections {
 	/** Opens one. @param prepare called with each connection before it is used */
-	open(prepare?: (connection: Connection) => Promise<void>): Promise<Link>;
+	open(prepare?: (connection: Connection) => Promise<void>): Promise<ReconnectingConnection>;
 	/** `away` while one of them has no connection. */
 	state(): StoreState;
 	close(): Promise<void>;
 }
 
-/** Makes the links of a store. */
-export function createLinks(address: Address, onState: ((state: StoreState) => void) | undefined): Links {
-	const links: Link[] = [];
+/** Creates the connections of a store. */
+export function createConnections(address: Address, onState: ((state: StoreState) => void) | undefined): Connections {
+	const links: ReconnectingConnection[] = [];
 	let away_since: string | undefined;
 	const state = (): StoreState => ({
 		type: "postgresql",
@@ -31,7 +31,7 @@ export function createLinks(address: Address, onState: ((state: StoreState) => v
 	let isClosed = false;
 	return {
 		async open(prepare) {
-			const link = await openLink(() => connectAnd(address, prepare), noteState);
+			const link = await openReconnecting(() => connectAnd(address, prepare), noteState);
 			links.push(link);
 			// Another one could not be opened, so that the store gave up.
 			if (isClosed) await link.close();
@@ -59,8 +59,8 @@ async function connectAnd(
 	}
 }
 
-/** Opens the pools of a store. */
-export async function openReadPools(links: Pick<Links, "open">): Promise<Record<PoolName, ReadPool>> {
+/** Opens the read pools of a store. */
+export async function openReadPools(links: Pick<Connections, "open">): Promise<Record<PoolName, ReadPool>> {
 	const open = async (name: PoolName) =>
 		createReadPool(await Promise.all(Array.from({ length: POOL_SIZES[name] }, () => links.open())), name === "requests");
 	const [requests, long, everything] = await Promise.all([open("requests"), open("long"), open("everything")]);

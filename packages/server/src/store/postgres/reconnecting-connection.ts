@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Connection, ConnectionLost, type Session } from "./connection.ts";
 
 /** A session whose connection is made again whenever it was lost. While there is none, statements throw ConnectionLost. */
-export interface Link extends Session {
+export interface ReconnectingConnection extends Session {
 	isUp(): boolean;
 	/** Waits for a connection. @returns false when there was none in time */
 	isUpWithin(patience_ms: number): Promise<boolean>;
@@ -14,12 +14,12 @@ const FIRST_MS = 100;
 const LAST_MS = 2000;
 
 /**
- * Opens a link.
+ * Opens a connection that is made again after it was lost.
  * @param open makes a connection, the first and each later one
  * @param onChange called after a connection was lost, and after one was made again
  * @throws Error when the first connection cannot be made
  */
-export async function openLink(open: () => Promise<Connection>, onChange: () => void): Promise<Link> {
+export async function openReconnecting(open: () => Promise<Connection>, onChange: () => void): Promise<ReconnectingConnection> {
 	let current: Connection | undefined;
 	/** A transaction ends with the connection on which it began. */
 	let pinned: Connection | undefined;
