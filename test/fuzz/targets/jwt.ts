@@ -3,7 +3,7 @@ import { isClaimPath, valueAt } from "../../../packages/server/src/trusts/claim-
 import { readJwt } from "../../../packages/server/src/trusts/jwt.ts";
 import { findKey, readKeys } from "../../../packages/server/src/trusts/jwks.ts";
 import { JwtRefusal } from "../../../packages/server/src/trusts/refusal.ts";
-import { checkClaims, markOf, verifySignature } from "../../../packages/server/src/trusts/verify.ts";
+import { checkClaims, jwtDigest, verifySignature } from "../../../packages/server/src/trusts/verify.ts";
 import { githubClaims, newKey, part, signJwt } from "../../peers/issuer.ts";
 import { accepted, type Target } from "../target.ts";
 
@@ -54,7 +54,7 @@ export const jwt: Target = {
 			if (error instanceof JwtRefusal) return;
 			throw error;
 		}
-		assert.deepEqual(markOf(read, ISSUER), markOf(readJwt(good), ISSUER));
+		assert.deepEqual(jwtDigest(read, ISSUER), jwtDigest(readJwt(good), ISSUER));
 		assert.deepEqual(read.claims, claims);
 	},
 };
