@@ -1,7 +1,11 @@
 /* What a forged, replayed or foreign passkey is worth, in a real browser with Chromium's own authenticator. */
 import assert from "node:assert/strict";
-import { ALGORITHMS, type RegistrationResponse, type AuthenticationResponse } from "../../packages/server/src/factors/webauthn-responses.ts";
-import { type Expected, verifyRegistration, verifyAuthentication } from "../../packages/server/src/factors/webauthn.ts";
+import { type Expected, verifyAuthentication, verifyRegistration } from "../../packages/server/src/factors/webauthn.ts";
+import {
+	ALGORITHMS,
+	type AuthenticationResponse,
+	type RegistrationResponse,
+} from "../../packages/server/src/factors/webauthn-responses.ts";
 import { ask, enter, ours, tokenOf } from "../harness/console.ts";
 import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
@@ -162,7 +166,11 @@ at("a passkey for another host, page, challenge or algorithm is refused, and so 
 	assert.ok(passkey !== undefined);
 	assert.equal(await verifyRegistration(created, [-257], right), undefined);
 	// Of this format the library asks addresses that the given certificates name, before it trusts them.
-	assert.deepEqual(await verifyRegistration(attested(created), ALGORITHMS, right), passkey, "no attestation is looked at");
+	assert.deepEqual(
+		await verifyRegistration(attested(created), ALGORITHMS, right),
+		passkey,
+		"no attestation is looked at",
+	);
 	for (const wrong of wrongOnes(right)) assert.equal(await verifyRegistration(created, ALGORITHMS, wrong), undefined);
 
 	await seat.page.goto(`${seat.server.url}/console`);

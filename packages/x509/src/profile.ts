@@ -1,5 +1,10 @@
 /* Rules of RFC 5280 for any certificate that OpenSSL does not enforce. The further rules of public authorities are not here. */
-import { type CertificateFields, extensionValue, findExtension, hasUnknownCriticalExtension } from "./certificate-fields.ts";
+import {
+	type CertificateFields,
+	extensionValue,
+	findExtension,
+	hasUnknownCriticalExtension,
+} from "./certificate-fields.ts";
 import { readElements, readItems } from "./der-reader.ts";
 import { NAME_KIND, readGeneralNames } from "./general-name.ts";
 import { isHostName } from "./host-name.ts";

@@ -1,5 +1,10 @@
 import { X509Certificate } from "node:crypto";
-import { type CertificateFields, findExtension, hasUnknownCriticalExtension, readFields } from "./certificate-fields.ts";
+import {
+	type CertificateFields,
+	findExtension,
+	hasUnknownCriticalExtension,
+	readFields,
+} from "./certificate-fields.ts";
 import { readItems } from "./der-reader.ts";
 import { type NameConstraints, readNameConstraints } from "./name-constraints.ts";
 import { EXTENSION } from "./oid.ts";

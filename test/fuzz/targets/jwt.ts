@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isClaimPath, valueAt } from "../../../packages/server/src/trusts/claim-paths.ts";
-import { readJwt } from "../../../packages/server/src/trusts/jwt.ts";
 import { findKey, readKeys } from "../../../packages/server/src/trusts/jwks.ts";
+import { readJwt } from "../../../packages/server/src/trusts/jwt.ts";
 import { JwtRefusal } from "../../../packages/server/src/trusts/refusal.ts";
 import { checkClaims, jwtDigest, verifySignature } from "../../../packages/server/src/trusts/verify.ts";
 import { githubClaims, newKey, part, signJwt } from "../../peers/issuer.ts";

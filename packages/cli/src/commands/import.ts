@@ -5,7 +5,13 @@ import { connect } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { DIALECTS } from "../formats/imports/dialects/dialects.ts";
-import { checkResult, describeProblem, type Problem, type ImportResult, type Skipped } from "../formats/imports/import-result.ts";
+import {
+	checkResult,
+	describeProblem,
+	type ImportResult,
+	type Problem,
+	type Skipped,
+} from "../formats/imports/import-result.ts";
 import { FILE_FORMATS, type FileOptions, readSecretsFile, SOURCES } from "../formats/imports/sources.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";

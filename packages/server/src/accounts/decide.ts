@@ -38,7 +38,11 @@ type AccountStatus = Pick<Account, "instance_admin" | "disabled_at">;
  * @param before undefined when there is no such account
  * @param others enabled instance admins besides it
  */
-export function decideStatusChange(before: AccountStatus | undefined, after: AccountStatus, others: number): StatusOutcome {
+export function decideStatusChange(
+	before: AccountStatus | undefined,
+	after: AccountStatus,
+	others: number,
+): StatusOutcome {
 	if (before === undefined) return "no_user";
 	const isLost = manages(before) && !manages(after);
 	return isLost && others === 0 ? "last_admin" : "done";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { AppError } from "../errors.ts";
-import { type Requester, createPasswordQueue } from "./password-queue.ts";
+import { createPasswordQueue, type Requester } from "./password-queue.ts";
 
 /** A queue whose checks end when the test says so, in the order they began. */
 function setUp(all = 2, strangers = all) {

@@ -3,9 +3,9 @@ import { AppError } from "../errors.ts";
 import type { Limit } from "../limits.ts";
 import { delayRefusal } from "../request-slot.ts";
 import { sourceGroup } from "../source.ts";
-import type { KnownSources } from "./known-sources.ts";
-import type { Requester, PasswordQueue } from "./password-queue.ts";
 import { AttemptCounter } from "./attempt-counter.ts";
+import type { KnownSources } from "./known-sources.ts";
+import type { PasswordQueue, Requester } from "./password-queue.ts";
 
 /** Failed logins without a wait: of a pair of account and source, of a source, and of an account. Design: §6, §7.2. */
 const FAILURES = {
@@ -170,7 +170,12 @@ type What = keyof typeof PER_MINUTE;
 
 /** Counts what sources do in a minute. @param refuse throws a refusal, after a while if there are many */
 function createMinute(newCounter: () => AttemptCounter, refuse: (refusal: AppError, source: string) => Promise<never>) {
-	const counted = Object.entries(PER_MINUTE).map(([what, limit]) => ({ what, limit, counter: newCounter(), refused: 0 }));
+	const counted = Object.entries(PER_MINUTE).map(([what, limit]) => ({
+		what,
+		limit,
+		counter: newCounter(),
+		refused: 0,
+	}));
 	const of = Object.fromEntries(counted.map((one) => [one.what, one])) as Record<What, (typeof counted)[number]>;
 	const excess = (what: What, source: string) => {
 		const { count, left_ms } = of[what].counter.get(source);

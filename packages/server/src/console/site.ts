@@ -7,7 +7,6 @@ import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
 import { identifySession, lacksFactor } from "../policy/authenticate.ts";
 import type { Actor } from "../policy/model.ts";
 import { type Cookies, cookiesFor } from "./cookies.ts";
-import { checkForm, checkOrigin, FORM_TOKEN, formToken, isCrossSite } from "./request-guard.ts";
 import { createDrafts } from "./drafts.ts";
 import { endpointsOf, type SiteNeeds } from "./endpoints.ts";
 import { address, html, targetOf } from "./html.ts";
@@ -18,6 +17,7 @@ import { errorPage } from "./pages/error.ts";
 import { answerRegister, type RegisterNeeds, registerPage } from "./pages/register.ts";
 import { type SignInNeeds, signInPage, signOut } from "./pages/sign-in.ts";
 import { answerSignIn } from "./pages/sign-in-sso.ts";
+import { checkForm, checkOrigin, FORM_TOKEN, formToken, isCrossSite } from "./request-guard.ts";
 
 /** Sessions of which something is remembered between two pages. */
 const MAX_NOTES = 10_000;

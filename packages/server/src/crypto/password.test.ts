@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hashSync, parseOptions } from "@node-rs/argon2";
 import { AppError } from "../errors.ts";
-import { hashPassword, DUMMY_HASH, verifyPassword } from "./password.ts";
+import { DUMMY_HASH, hashPassword, verifyPassword } from "./password.ts";
 
 const PASSWORD = "correct horse battery";
 

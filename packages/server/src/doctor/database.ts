@@ -61,7 +61,9 @@ export async function checkLog(needs: DatabaseNeeds, signal: AbortSignal): Promi
 
 /** Checks that no other program wrote rows. It reads every row. */
 export async function checkRows(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
-	const { access, content } = await withDatabase(needs, signal, ({ checkIntegrity }) => byRowKeys(needs, checkIntegrity));
+	const { access, content } = await withDatabase(needs, signal, ({ checkIntegrity }) =>
+		byRowKeys(needs, checkIntegrity),
+	);
 	const found = [...access, ...content];
 	if (found.length === 0) return [ok("rows", "every row is as the server left it")];
 	const message = `another program altered the database: ${found.join(", ")}`;

@@ -13,9 +13,9 @@ import {
 	type FactorStore,
 	MAX_FACTORS,
 	type ProofOutcome,
+	pendingCutoff,
 	RECOVERY_CODES,
 	type RecoveryCodes,
-	pendingCutoff,
 } from "./model.ts";
 import { type Asked, type OwnerNeeds, proveOwnerByCode } from "./owner.ts";
 import { describeTotp, newTotpSecret, stepOf } from "./totp.ts";

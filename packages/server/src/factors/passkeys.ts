@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
-import { ALGORITHMS, type RegistrationResponse, passkeyHost } from "./webauthn-responses.ts";
 import { isConfirmed } from "./decide.ts";
 import { addPending, confirmPending, type FactorNeeds, findPending, notPending } from "./factors.ts";
 import type { Factor } from "./model.ts";
 import type { Asked } from "./owner.ts";
 import { checkedCode, loadWebauthn, openFactor, openPasskey, sealPasskey } from "./use.ts";
+import { ALGORITHMS, passkeyHost, type RegistrationResponse } from "./webauthn-responses.ts";
 
 /** Bytes of the secret from which the challenges of a new passkey are made. */
 const SECRET_BYTES = 32;

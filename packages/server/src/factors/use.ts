@@ -8,12 +8,12 @@ import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.t
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import type { AuthenticationResponse } from "./webauthn-responses.ts";
 import type { ChallengeCheck } from "./challenges.ts";
 import { isConfirmed, splitDigests } from "./decide.ts";
 import type { Factor, FactorStore } from "./model.ts";
 import { isTotpCode, stepOf } from "./totp.ts";
 import type { Expected, NewPasskey } from "./webauthn.ts";
+import type { AuthenticationResponse } from "./webauthn-responses.ts";
 
 /** Dependencies of checking a code, or a passkey. */
 export interface FactorUseNeeds extends Pick<CodeNeeds, "keyring"> {

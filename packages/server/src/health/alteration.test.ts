@@ -51,7 +51,9 @@ async function watched(t: TestContext) {
 test("a row of content that another program wrote makes the server unhealthy and is recorded once; all else goes on", async (t) => {
 	const { store, otherWriter, watch, told, start } = await watched(t);
 	otherWriter.pragma("foreign_keys = OFF");
-	otherWriter.exec("INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES ('', 'dev', 'KEY', 1, '')");
+	otherWriter.exec(
+		"INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES ('', 'dev', 'KEY', 1, '')",
+	);
 	await watch.checkSchema();
 	assert.equal(watch.isSound(), true, "it reads no rows");
 	await watch.checkIntegrity();
@@ -77,7 +79,9 @@ test("a row of access that another program took away means that nothing is belie
 
 test("a change that finds another program's trigger says so immediately, even when the trigger has gone since", async (t) => {
 	const { store, otherWriter, watch, told } = await watched(t);
-	otherWriter.exec("CREATE TRIGGER promote AFTER INSERT ON audit_event BEGIN UPDATE account SET instance_admin = 1; END");
+	otherWriter.exec(
+		"CREATE TRIGGER promote AFTER INSERT ON audit_event BEGIN UPDATE account SET instance_admin = 1; END",
+	);
 	await store.audit.append(anEvent());
 	await store.altered;
 	otherWriter.exec("DROP TRIGGER promote");

@@ -6,7 +6,10 @@ import type { System } from "../system.ts";
 
 /** Dependencies of watching for alterations. */
 export interface AlterationNeeds {
-	store: { health: Pick<Store["health"], "alterations">; audit: Pick<AuditStore, "append"> } & Pick<Store, "checkIntegrity">;
+	store: { health: Pick<Store["health"], "alterations">; audit: Pick<AuditStore, "append"> } & Pick<
+		Store,
+		"checkIntegrity"
+	>;
 	system: Pick<System, "now">;
 	log: Log;
 }

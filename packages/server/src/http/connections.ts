@@ -2,9 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Limits } from "../limits.ts";
 import { plainAddress, sourceGroup } from "../source.ts";
-import { type Handle, Pipeline, type State } from "./pipeline.ts";
-import { createConnectionLimits, CONNECTION_LIMITS } from "./connection-limits.ts";
+import { CONNECTION_LIMITS, createConnectionLimits } from "./connection-limits.ts";
 import { createEventLoopMeter } from "./event-loop-meter.ts";
+import { type Handle, Pipeline, type State } from "./pipeline.ts";
 
 /** Milliseconds without a whole head. Node ends a handshake after 10 s, and a head, with 408, after 10 s more: this bounds both together. */
 const SILENT_MS = 12_000;

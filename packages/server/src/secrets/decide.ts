@@ -49,7 +49,11 @@ export function lastPrunable(quota: RealmQuota, incoming: IncomingVersion): numb
  * @param stored versions of the same secret up to `lastPrunable`, oldest first
  * Design: §7, §13
  */
-export function decidePruning(quota: RealmQuota, incoming: IncomingVersion, stored: readonly StoredVersion[]): Pruning | undefined {
+export function decidePruning(
+	quota: RealmQuota,
+	incoming: IncomingVersion,
+	stored: readonly StoredVersion[],
+): Pruning | undefined {
 	if (incoming.isNewKey && (quota.keys + 1) * KEY_BYTES > quota.limit) return undefined;
 	const excess = excessOf(quota, incoming);
 	const minute_ago_ms = Date.parse(incoming.created_at) - SUPERSEDED_MS;
@@ -57,7 +61,8 @@ export function decidePruning(quota: RealmQuota, incoming: IncomingVersion, stor
 	for (const [index, old] of stored.entries()) {
 		const isOld = old.version <= incoming.version - MAX_VERSIONS;
 		const next = stored[index + 1];
-		const isSuperseded = old.version < incoming.version - 1 && (next === undefined || madeAtMs(next.id) <= minute_ago_ms);
+		const isSuperseded =
+			old.version < incoming.version - 1 && (next === undefined || madeAtMs(next.id) <= minute_ago_ms);
 		if (!isOld && (pruning.bytes >= excess || !isSuperseded)) break;
 		pruning.up_to = old.version;
 		pruning.bytes += old.bytes;

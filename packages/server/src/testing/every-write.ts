@@ -16,8 +16,8 @@ import {
 	aToken,
 	aTrust,
 	aVersion,
-	purgeable,
 	MADE_AT,
+	purgeable,
 } from "./rows.ts";
 
 const KNOWN = { pair: Buffer.alloc(32), seen_at: MADE_AT, renew_before: MADE_AT };

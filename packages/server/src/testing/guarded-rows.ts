@@ -7,7 +7,7 @@ import { AppError } from "../errors.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../store/row-kinds.ts";
 import { migrate } from "../store/sqlite/migrate.ts";
 import { openWriter } from "../store/sqlite/open.ts";
-import { verified, guardReads } from "../store/sqlite/row-guard.ts";
+import { guardReads, verified } from "../store/sqlite/row-guard.ts";
 import { checkIntegrity, keepTip, openChain, type TipKeeper } from "../store/sqlite/tip.ts";
 import { makeFolder } from "./store.ts";
 import { createTestSystem } from "./system.ts";

@@ -176,7 +176,9 @@ export async function listTokens(
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `tokens ${ancestor ?? actor.user_id}`,
 		read: (after = "", limit) =>
-			ancestor === undefined ? tokens.list(actor.user_id, after, limit) : inTurn(() => tokens.listLineage(ancestor, after, limit)),
+			ancestor === undefined
+				? tokens.list(actor.user_id, after, limit)
+				: inTurn(() => tokens.listLineage(ancestor, after, limit)),
 		position: (token) => token.id,
 		count: () => (ancestor === undefined ? tokens.count(actor.user_id) : inTurn(() => tokens.countLineage(ancestor))),
 	});

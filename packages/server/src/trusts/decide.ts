@@ -27,7 +27,11 @@ export interface ExchangeFacts {
 }
 
 /** Decides whether a JWT is accepted. A realm whose record of used ones is full accepts none: it could not notice the next replay. Design: §15 */
-export function decideExchange({ isTrustThere, isUsed, used }: ExchangeFacts): "done" | "gone" | "replay" | "limit_reached" {
+export function decideExchange({
+	isTrustThere,
+	isUsed,
+	used,
+}: ExchangeFacts): "done" | "gone" | "replay" | "limit_reached" {
 	if (!isTrustThere) return "gone";
 	if (isUsed) return "replay";
 	return used >= MAX_USED ? "limit_reached" : "done";

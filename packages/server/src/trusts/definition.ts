@@ -3,8 +3,8 @@ import { DurationError, parseDuration } from "@svc/protocol";
 import type * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { isClaimPath, type NamedClaims } from "./claim-paths.ts";
+import { ambiguityOf, issuerTypeOf } from "./issuer-types.ts";
 import { readKeys } from "./jwks.ts";
-import { issuerTypeOf, ambiguityOf } from "./issuer-types.ts";
 import { MAX_TTL_MS, type SetTrust, type Trust } from "./model.ts";
 
 /** A trust as a request sets it. */

@@ -3,8 +3,8 @@ import { createSocket, type RemoteInfo } from "node:dgram";
 import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { after, test } from "node:test";
-import { createFetch } from "./fetch.ts";
 import { createDnsLookups } from "./dns-lookup.ts";
+import { createFetch } from "./fetch.ts";
 
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());

@@ -11,8 +11,8 @@ import { aMachine, anEvent, aTrust } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
-import { MAX_TRUSTS } from "./model.ts";
 import { createJwtSources } from "./jwt-sources.ts";
+import { MAX_TRUSTS } from "./model.ts";
 
 const ISSUER = "https://id.example.com";
 const KEYS = 20;

@@ -10,9 +10,9 @@ import { releaseSlot } from "../request-slot.ts";
 import type { System } from "../system.ts";
 import { findTrust, type SearchNeeds } from "./find-trust.ts";
 import { type Jwt, readJwt } from "./jwt.ts";
+import type { JwtSources } from "./jwt-sources.ts";
 import type { Trust, TrustStore, UsedJwt } from "./model.ts";
 import { JwtRefusal } from "./refusal.ts";
-import type { JwtSources } from "./jwt-sources.ts";
 import { jwtDigest } from "./verify.ts";
 
 /** Dependencies of the exchange. */

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, suite, test } from "node:test";
 import { type Issuer, type IssuerFault, startIssuer } from "../../../../test/peers/issuer.ts";
-import { createIssuerKeys, type IssuerKeys, type KeySource } from "./issuer-keys.ts";
 import { createDnsLookups } from "./dns-lookup.ts";
+import { createIssuerKeys, type IssuerKeys, type KeySource } from "./issuer-keys.ts";
 
 /** The longest time for one fetch, by a timer that starts with it; the server waits for 5 s, and up to 2.5 s for its turn. */
 const IN_TIME_MS = 10_000;

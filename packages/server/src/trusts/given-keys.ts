@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { Claims, Jwt } from "./jwt.ts";
 import { type IssuerKey, keysFor, readKeys } from "./jwks.ts";
+import type { Claims, Jwt } from "./jwt.ts";
 
 /** Characters of the key sets that are remembered. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, suite, test } from "node:test";
 import { startIssuer } from "../../../../test/peers/issuer.ts";
-import { createIssuerKeys, type KeySource } from "./issuer-keys.ts";
 import { createDnsLookups } from "./dns-lookup.ts";
+import { createIssuerKeys, type KeySource } from "./issuer-keys.ts";
 
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { type Issuer, newKey, startIssuer } from "../../../../test/peers/issuer.ts";
+import { createDnsLookups } from "./dns-lookup.ts";
 import { createIssuerKeys, type KeySource } from "./issuer-keys.ts";
 import type { IssuerKey } from "./jwks.ts";
-import { createDnsLookups } from "./dns-lookup.ts";
 
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());

@@ -14,8 +14,8 @@ import { exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
 import { type IssuerKey, readKeys } from "./jwks.ts";
-import type { Trust } from "./model.ts";
 import { createJwtSources } from "./jwt-sources.ts";
+import type { Trust } from "./model.ts";
 
 const ISSUER = "https://token.actions.githubusercontent.com";
 const AUDIENCE = "https://svc.example.com";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forgedJwts, PUBLISHED_KEYS, RIGHT_KEYS } from "../../../../test/peers/forged-jwts.ts";
 import { githubClaims, gitlabClaims, type Json, signJwt } from "../../../../test/peers/issuer.ts";
-import { readJwt } from "./jwt.ts";
 import { findKey, keysFor, readKeys } from "./jwks.ts";
+import { readJwt } from "./jwt.ts";
 import { JwtRefusal } from "./refusal.ts";
 import { checkClaims, type Expectation, isFrom, jwtDigest, verifySignature } from "./verify.ts";
 

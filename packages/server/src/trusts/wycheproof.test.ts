@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { isCanonical } from "../crypto/session.ts";
 import sets from "../crypto/vectors/wycheproof/json-web-keys.json" with { type: "json" };
 import signatures from "../crypto/vectors/wycheproof/jws-public-keys.json" with { type: "json" };
-import type { Claims, Jwt } from "./jwt.ts";
 import { findKey, readKeys } from "./jwks.ts";
+import type { Claims, Jwt } from "./jwt.ts";
 import { JwtRefusal } from "./refusal.ts";
 import { verifySignature } from "./verify.ts";
 

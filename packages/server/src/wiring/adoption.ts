@@ -124,7 +124,10 @@ async function inspect(
 			const keyring = await openKeyring({ keys: frozenKeys(fingerprint, keys), master: key.reveal(), system });
 			const { report: log } = await proveLog(copy.audit, keyring, undefined);
 			const misfits = isBefore ? [] : Object.values(await copy.checkIntegrity(keyring.rows())).flat();
-			const [rows, { differences, strange }] = await Promise.all([copy.adoptionPreview(), copy.compare(keyring.rows())]);
+			const [rows, { differences, strange }] = await Promise.all([
+				copy.adoptionPreview(),
+				copy.compare(keyring.rows()),
+			]);
 			return { key, found: { rows, misfits, log, differences, strange } };
 		});
 	} finally {

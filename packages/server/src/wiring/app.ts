@@ -31,8 +31,8 @@ import { Bodies } from "../http/bodies.ts";
 import { docsRoutes } from "../http/docs-routes.ts";
 import { createHeaders } from "../http/headers.ts";
 import { openApiRoute } from "../http/openapi-route.ts";
-import { Scheduler } from "../http/scheduler.ts";
 import type { Route } from "../http/route.ts";
+import { Scheduler } from "../http/scheduler.ts";
 import { invitationRoutes } from "../invitations/routes.ts";
 import type { MasterKeySource } from "../keys/keys.ts";
 import { keyRoutes } from "../keys/routes.ts";
@@ -61,11 +61,11 @@ import { ssoRoutes } from "../sso/routes.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
+import { createDnsLookups } from "../trusts/dns-lookup.ts";
 import { GivenKeys } from "../trusts/given-keys.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
-import { createDnsLookups } from "../trusts/dns-lookup.ts";
-import { trustRoutes } from "../trusts/routes.ts";
 import { createJwtSources } from "../trusts/jwt-sources.ts";
+import { trustRoutes } from "../trusts/routes.ts";
 import type { wireBackups } from "./backups.ts";
 import { wireDoctor } from "./doctor.ts";
 import type { Engines } from "./engines.ts";
@@ -110,13 +110,13 @@ export function wireApp(parts: AppParts) {
 	const issuer_keys = createIssuerKeys({ ...config.trusts, dns_lookups: createDnsLookups() });
 	const metrics = createMetrics({ ...parts, issuer_keys });
 	const semaphores = createWorkLimits(limits);
-	const { promotions, rewrites, whole_reads, long_questions, verifications, calls } = semaphores;
+	const { promotions, rewrites, whole_reads, long_questions, verifications, calls, backup_semaphore } = semaphores;
 	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines), long_questions };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
 	const ofParts = [lowDiskLimit(store), questionLimit(store), issuer_keys.limit, ...parts.engines.host.limits];
 	for (const limit of [...ofParts, ...ofRows, ...ofLeases]) limits.add(limit);
-	const [sso, server] = [createSso(parts), createServerNeeds(parts, { ...needs, backup_semaphore: semaphores.backup_semaphore })];
+	const [sso, server] = [createSso(parts), createServerNeeds(parts, { ...needs, backup_semaphore })];
 	const secrets = {
 		...needs,
 		bulk_reads: createBulkReads(store.audit),
@@ -174,7 +174,11 @@ function createWorkLimits(limits: Pick<Limits, "add">) {
 }
 
 /** Makes what exchanges of JWTs share. */
-const createSearch = () => ({ jwt_sources: createJwtSources(), given_keys: new GivenKeys(), scheduler: new Scheduler() });
+const createSearch = () => ({
+	jwt_sources: createJwtSources(),
+	given_keys: new GivenKeys(),
+	scheduler: new Scheduler(),
+});
 
 /** Makes what the rules of the server's own care need. */
 function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) {
@@ -196,7 +200,10 @@ function createSso({ system, address, limits, protocols }: AppParts) {
 function wireConsole(
 	parts: AppParts,
 	{ history }: Metrics,
-	rules: Omit<SiteNeeds, keyof AppParts | keyof Engines | "history" | "realms_per_account" | "second_factor" | "scheduler">,
+	rules: Omit<
+		SiteNeeds,
+		keyof AppParts | keyof Engines | "history" | "realms_per_account" | "second_factor" | "scheduler"
+	>,
 ) {
 	const { limits, base_url, second_factor } = parts.config;
 	const { realms_per_account } = limits;

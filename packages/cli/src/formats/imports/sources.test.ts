@@ -104,9 +104,7 @@ test("of a personal value beside the shared one, Infisical's shared one is read"
 	const text = '[{"key":"A","value":"mine","type":"personal"},\n{"key":"A","value":"ours","type":"shared"}]';
 	const result = await read(text, { from: "infisical" });
 	assert.deepEqual(valuesOf(result), { A: "ours" });
-	assert.deepEqual(result.skipped, [
-		{ key: "A", line: 1, reason: "is the value of one person beside the shared one" },
-	]);
+	assert.deepEqual(result.skipped, [{ key: "A", line: 1, reason: "is the value of one person beside the shared one" }]);
 });
 
 test("--under takes one folder of a tree, and the keys leave the folder out", async () => {

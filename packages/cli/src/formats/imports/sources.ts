@@ -6,9 +6,9 @@ import { readCsv } from "./csv.ts";
 import { DotenvError } from "./cursor.ts";
 import { DIALECTS, dialectsOf, differencesOf } from "./dialects/dialects.ts";
 import { readDoppler, withoutNames } from "./doppler.ts";
+import { addProblem, type Draft, type ImportResult, startResult } from "./import-result.ts";
 import { readInfisical, readInfisicalDotenv } from "./infisical.ts";
 import { readMapping } from "./mapping.ts";
-import { addProblem, type Draft, type ImportResult, startResult } from "./import-result.ts";
 import { readTree, type Tree } from "./tree.ts";
 import { readVault } from "./vault.ts";
 

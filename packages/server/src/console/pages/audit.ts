@@ -9,8 +9,8 @@ import { type Command, command, joined } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Fields, Page, Visit } from "../page.ts";
 import { type ChainPageNeeds, chainLine } from "./chain.ts";
-import { dayChart } from "./day-chart.ts";
 import { more, table, time } from "./components.ts";
+import { dayChart } from "./day-chart.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's log. */

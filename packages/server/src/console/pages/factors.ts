@@ -1,4 +1,3 @@
-import { RegistrationResponse } from "../../factors/webauthn-responses.ts";
 import {
 	addFactor,
 	confirmFactor,
@@ -9,13 +8,14 @@ import {
 } from "../../factors/factors.ts";
 import { AddPasskey, AskedAgain, ConfirmFactor, type Factor } from "../../factors/model.ts";
 import { addPasskey, confirmPasskey } from "../../factors/passkeys.ts";
+import { RegistrationResponse } from "../../factors/webauthn-responses.ts";
 import { check, parseJson } from "../../http/input.ts";
 import { command } from "../command.ts";
 import { type Address, address, type Html, html, targetOf } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { ANSWER, type PasskeyPageNeeds, signedIn } from "../passkey.ts";
-import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { table, time } from "./components.ts";
+import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { addingPasskey, holderOf, inPlaceOfCode, makingPasskey, stateOf } from "./passkeys.ts";
 import { qrPicture } from "./qr-picture.ts";
 

@@ -11,9 +11,9 @@ import { authorize } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { more, roleOptions, table, time } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { more, roleOptions, table, time } from "./components.ts";
 import { inRealm } from "./realm-frame.ts";
 
 /** Dependencies of the pages of invitations. */

@@ -5,8 +5,8 @@ import { RotateKey } from "../../keys/model.ts";
 import { command } from "../command.ts";
 import { address, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { table, time } from "./components.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { ofServer } from "./server-frame.ts";
 
 const PATH = /^\/console\/keys$/;

@@ -6,8 +6,8 @@ import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { bars } from "./chart.ts";
-import type { MemberPageNeeds } from "./members.ts";
 import { table, time } from "./components.ts";
+import type { MemberPageNeeds } from "./members.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's leases. */

@@ -14,10 +14,10 @@ import { deleteTrust, listTrusts, type TrustNeeds } from "../../trusts/trusts.ts
 import { command } from "../command.ts";
 import { type Address, address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { table, time } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { mayOf } from "./machines.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { table, time } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a machine. */

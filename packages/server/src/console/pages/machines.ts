@@ -7,8 +7,8 @@ import { authorize } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { engineBoxes, enginesIn, roleOptions, scopeBoxes, scopesIn, table, time } from "./components.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { COLUMNS } from "./secrets.ts";
 

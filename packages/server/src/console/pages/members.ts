@@ -7,8 +7,8 @@ import { getRealm, type RealmNeeds } from "../../realms/realms.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { more, roleOptions, table, time } from "./components.ts";
+import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Dependencies of the page of a realm's members. */

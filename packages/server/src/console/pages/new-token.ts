@@ -9,9 +9,9 @@ import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { LargePageNeeds } from "../large-pages.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
+import { engineBoxes, enginesIn, scopeBoxes, scopesIn } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { engineBoxes, enginesIn, scopeBoxes, scopesIn } from "./components.ts";
 import { COLUMNS } from "./secrets.ts";
 
 /** Dependencies of the page that makes an API token. */

@@ -7,9 +7,9 @@ import { type RevocationNeeds, revokeAccess } from "../../revocation/revocation.
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { more, table, time } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { more, table, time } from "./components.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** Dependencies of the page of people. */

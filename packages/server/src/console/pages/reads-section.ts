@@ -5,7 +5,11 @@ import { address, type Html, html } from "../html.ts";
 import { dayChart } from "./day-chart.ts";
 
 /** Shows how often a secret was read on each of the last days, and leads to who read it. */
-export async function readsSection(needs: DayNeeds, actor: Actor, { slug, key, environment }: SecretName): Promise<Html> {
+export async function readsSection(
+	needs: DayNeeds,
+	actor: Actor,
+	{ slug, key, environment }: SecretName,
+): Promise<Html> {
 	const { days, isCut } = await readsPerDay(needs, actor, { slug, key, environment });
 	const total = days.reduce((sum, { reads }) => sum + reads, 0);
 	const span = isCut

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fromDeclarations, type Operations, type Store } from "../store.ts";
+import { accountStatusContract } from "./account-status.ts";
 import { accountContract } from "./accounts.ts";
 import { auditContract } from "./audit.ts";
 import { auditComparisonContract } from "./audit-comparison.ts";
@@ -26,16 +27,15 @@ import { machineContract } from "./machines.ts";
 import type { OpenedStore, OpenStore } from "./open-store.ts";
 import { passkeyContract } from "./passkeys.ts";
 import { policyContract } from "./policy.ts";
+import { quotaContract } from "./quota.ts";
 import { realmContract } from "./realms.ts";
 import { requestSlotContract } from "./request-slots.ts";
 import { recoveryContract, resetContract } from "./resets.ts";
 import { revocationContract } from "./revocations.ts";
-import { quotaContract } from "./quota.ts";
 import { rowLimitContract } from "./row-limits.ts";
 import { secretSnapshotContract } from "./secret-snapshots.ts";
 import { secretContract } from "./secrets.ts";
 import { ssoContract } from "./sso.ts";
-import { accountStatusContract } from "./account-status.ts";
 import { tokenContract } from "./tokens.ts";
 import { trustContract } from "./trusts.ts";
 

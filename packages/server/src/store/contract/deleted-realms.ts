@@ -4,7 +4,7 @@ import type { AuditEvent } from "../../audit/model.ts";
 import { limitsText } from "../../machines/decide.ts";
 import type { Realm } from "../../realms/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aMachine, aMachineToken, anEvent, aToken, aTrust, aVersion, purgeable, MADE_AT } from "../../testing/rows.ts";
+import { aMachine, aMachineToken, anEvent, aToken, aTrust, aVersion, MADE_AT, purgeable } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 

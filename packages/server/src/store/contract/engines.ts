@@ -4,7 +4,7 @@ import type { EngineConfigRow } from "../../engines/model.ts";
 import type { LeaseState } from "../../leases/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { addLease } from "../../testing/leases.ts";
-import { aConfig, aLease, anEvent, purgeable, MADE_AT, newId } from "../../testing/rows.ts";
+import { aConfig, aLease, anEvent, MADE_AT, newId, purgeable } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 

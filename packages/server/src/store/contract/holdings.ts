@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { after, test } from "node:test";
 import { type KnownSource, MAX_KNOWN_SOURCES } from "../../accounts/model.ts";
 import { countEvents } from "../../testing/events.ts";
-import { anEvent, aSession, aToken, purgeable, MADE_AT, newId } from "../../testing/rows.ts";
+import { anEvent, aSession, aToken, MADE_AT, newId, purgeable } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { LEASE_STATES, type NewLease } from "../../leases/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { addLease } from "../../testing/leases.ts";
-import { aConfig, aLease, anEvent, purgeable, MADE_AT, newId } from "../../testing/rows.ts";
+import { aConfig, aLease, anEvent, MADE_AT, newId, purgeable } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 

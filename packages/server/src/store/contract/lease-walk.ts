@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { LEASE_STATES, type Lease, OPEN_STATES } from "../../leases/model.ts";
-import { aConfig, aLease, anEvent, purgeable, MADE_AT } from "../../testing/rows.ts";
+import { aConfig, aLease, anEvent, MADE_AT, purgeable } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { seeded } from "../../testing/seeded.ts";
 import type { OpenStore } from "./open-store.ts";

@@ -6,7 +6,7 @@ import { limitsText, payerOf } from "../../machines/decide.ts";
 import { MAX_MACHINE_TOKENS, MAX_MACHINES, MAX_TRUSTED_TOKENS, type Machine } from "../../machines/model.ts";
 import type { Grant, Maker, Role } from "../../policy/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aBinding, aMachine, aMachineToken, anEvent, aVersion, purgeable, MADE_AT, newId } from "../../testing/rows.ts";
+import { aBinding, aMachine, aMachineToken, anEvent, aVersion, MADE_AT, newId, purgeable } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { MAX_ROWS } from "../../realms/row-limits.ts";
 import type { NewVersion, Promoted } from "../../secrets/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, purgeable, MADE_AT, newIdAt } from "../../testing/rows.ts";
+import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, MADE_AT, newIdAt, purgeable } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aKey, aNewRealm, anEvent, aRealm, aToken, aVersion, purgeable, MADE_AT } from "../../testing/rows.ts";
+import { aKey, aNewRealm, anEvent, aRealm, aToken, aVersion, MADE_AT, purgeable } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 

@@ -36,7 +36,8 @@ export async function trustContract(openStore: OpenStore): Promise<void> {
 		until: at(60_000),
 		...given,
 	});
-	const give = (trust: Trust, used?: UsedJwt, token = anExchangedToken(trust)) => trusts.exchange({ token, used }, anEvent());
+	const give = (trust: Trust, used?: UsedJwt, token = anExchangedToken(trust)) =>
+		trusts.exchange({ token, used }, anEvent());
 
 	test("a trust reads as it was made, by its name", async () => {
 		const given = { type: "kubernetes", single_use: false, jwks: "{}", ca_cert: null, keys_host: null } as const;

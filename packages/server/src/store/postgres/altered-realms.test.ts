@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { aDeletion, anEvent, aVersion } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
-import { runSql, openPostgresTestStore } from "./testing.ts";
+import { openPostgresTestStore, runSql } from "./testing.ts";
 
 test("a count of a realm that another program wrote is noticed", { skip: skipWithoutPostgres }, async (t) => {
 	const server = await startPostgres();

@@ -1,13 +1,13 @@
 import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
-import { storeUnavailable, outcomeUnknown } from "../errors.ts";
+import { outcomeUnknown, storeUnavailable } from "../errors.ts";
 import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sealTip } from "../row-ledger.ts";
 import { CommitUnknown, type Sql } from "./connection.ts";
 import type { Change } from "./database.ts";
 import { INDEXED_FIELDS, indexedFieldsOf } from "./event-index.ts";
-import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 import { CHANGES_LOCK } from "./locks.ts";
+import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 import { createRowChanges, createRows } from "./rows.ts";
 
 /** Whether rows get MACs: only over a database that nobody has altered, under keys. */
@@ -147,7 +147,11 @@ const HAS_TIP = "SELECT FROM (SELECT sealed FROM tip ORDER BY id DESC LIMIT 1000
  * after it sees which.
  * @throws AppError store_unavailable when the database does not come back in time, or cannot tell
  */
-async function wasCommitted(link: ReconnectingConnection, { end, hasEvents, sealed }: Written, cause: unknown): Promise<boolean> {
+async function wasCommitted(
+	link: ReconnectingConnection,
+	{ end, hasEvents, sealed }: Written,
+	cause: unknown,
+): Promise<boolean> {
 	if (!(await link.isUpWithin(SETTLE_MS)) || (sealed === undefined && !hasEvents)) throw outcomeUnknown(cause);
 	try {
 		return await link.transaction(`BEGIN; ${CHANGES_LOCK}`, async () =>

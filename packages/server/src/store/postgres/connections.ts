@@ -2,8 +2,8 @@ import { system } from "../../system.ts";
 import type { StoreState } from "../store.ts";
 import type { Address } from "./address.ts";
 import { type Connection, connect } from "./connection.ts";
-import { createReadPool, POOL_SIZES, type ReadPool, type PoolName } from "./read-pools.ts";
-import { type ReconnectingConnection, openReconnecting } from "./reconnecting-connection.ts";
+import { createReadPool, POOL_SIZES, type PoolName, type ReadPool } from "./read-pools.ts";
+import { openReconnecting, type ReconnectingConnection } from "./reconnecting-connection.ts";
 
 /** All connections of a store to its database. */
 export interface Connections {
@@ -62,7 +62,10 @@ async function connectAnd(
 /** Opens the read pools of a store. */
 export async function openReadPools(links: Pick<Connections, "open">): Promise<Record<PoolName, ReadPool>> {
 	const open = async (name: PoolName) =>
-		createReadPool(await Promise.all(Array.from({ length: POOL_SIZES[name] }, () => links.open())), name === "requests");
+		createReadPool(
+			await Promise.all(Array.from({ length: POOL_SIZES[name] }, () => links.open())),
+			name === "requests",
+		);
 	const [requests, long, everything] = await Promise.all([open("requests"), open("long"), open("everything")]);
 	return { requests, long, everything };
 }

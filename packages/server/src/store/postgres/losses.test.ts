@@ -7,7 +7,7 @@ import { startProxy } from "../../../../../test/peers/proxy.ts";
 import { AppError } from "../../errors.ts";
 import { anAccount, anEvent } from "../../testing/rows.ts";
 import { addAccount } from "../../testing/rules.ts";
-import { runSql, openPostgresTestStore } from "./testing.ts";
+import { openPostgresTestStore, runSql } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 let server: Promise<Postgres> | undefined;

@@ -19,7 +19,10 @@ const LAST_MS = 2000;
  * @param onChange called after a connection was lost, and after one was made again
  * @throws Error when the first connection cannot be made
  */
-export async function openReconnecting(open: () => Promise<Connection>, onChange: () => void): Promise<ReconnectingConnection> {
+export async function openReconnecting(
+	open: () => Promise<Connection>,
+	onChange: () => void,
+): Promise<ReconnectingConnection> {
 	let current: Connection | undefined;
 	/** A transaction ends with the connection on which it began. */
 	let pinned: Connection | undefined;

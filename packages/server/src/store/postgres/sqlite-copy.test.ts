@@ -22,7 +22,7 @@ import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { makeFolder, openTestStore, ROW_KEY } from "../../testing/store.ts";
 import { openSnapshot } from "../sqlite/snapshots.ts";
 import type { Store } from "../store.ts";
-import { runSql, openPostgresTestStore } from "./testing.ts";
+import { openPostgresTestStore, runSql } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 let server: Promise<Postgres> | undefined;

@@ -20,7 +20,9 @@ const LARGE_ROWS: Readonly<Record<string, number>> = { secret_version: 64, delet
 export async function copyToSqlite(address: Address, file: string, now: string): Promise<void> {
 	const load = beginBulkLoad(file, now);
 	try {
-		await withConnection(address, (connection) => connection.transaction(BEGIN_SNAPSHOT, () => copyAll(connection, load)));
+		await withConnection(address, (connection) =>
+			connection.transaction(BEGIN_SNAPSHOT, () => copyAll(connection, load)),
+		);
 		load.finish();
 	} finally {
 		load.close();

@@ -2,8 +2,8 @@ import { workerData } from "node:worker_threads";
 import { answerQuestions } from "../../threads/answer-questions.ts";
 import { codeOf } from "../sqlite/failure.ts";
 import type { Address } from "./address.ts";
-import { copyToSqlite } from "./sqlite-copy.ts";
 import { harmless } from "./failure.ts";
+import { copyToSqlite } from "./sqlite-copy.ts";
 
 /** The store that the thread exports, and the instant of the export, ISO 8601 UTC. */
 export interface ExportInput {

@@ -4,7 +4,7 @@ import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../.
 import { countEvents, isChainIntact } from "../../testing/events.ts";
 import { aFactor, aLease, anAccount, anEvent, aSession, aVersion, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
-import { runSql, openPostgresTestStore } from "./testing.ts";
+import { openPostgresTestStore, runSql } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 let server: Promise<Postgres> | undefined;
@@ -232,15 +232,19 @@ const ALTERATIONS: readonly { by: string; back: string; found: string[] }[] = [
 	},
 ];
 
-test("an integrity check names whatever another program altered in the schema, until it is taken back", options, async (t) => {
-	const { store, runSql } = await setUp(t);
-	for (const { by, back, found } of ALTERATIONS) {
-		await runSql(by);
-		assert.deepEqual(await store.health.alterations(), found, by);
-		await runSql(back);
-		assert.deepEqual(await store.health.alterations(), [], back);
-	}
-});
+test(
+	"an integrity check names whatever another program altered in the schema, until it is taken back",
+	options,
+	async (t) => {
+		const { store, runSql } = await setUp(t);
+		for (const { by, back, found } of ALTERATIONS) {
+			await runSql(by);
+			assert.deepEqual(await store.health.alterations(), found, by);
+			await runSql(back);
+			assert.deepEqual(await store.health.alterations(), [], back);
+		}
+	},
+);
 
 test("nothing is believed after a start over an altered schema", options, async (t) => {
 	const { store, member, runSql, reopen } = await setUp(t);

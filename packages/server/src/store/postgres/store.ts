@@ -4,13 +4,13 @@ import { system } from "../../system.ts";
 import type { Store, StoreState } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
-import { claimDatabase } from "./claim-database.ts";
 import { type Changes, createChanges, type Trust } from "./changes.ts";
-import { exportToSqlite } from "./sqlite-export.ts";
-import type { ReadPool } from "./read-pools.ts";
-import { createConnections, type Connections, openReadPools } from "./connections.ts";
-import { type FindAlterations, migrate } from "./migrate.ts";
+import { claimDatabase } from "./claim-database.ts";
+import { type Connections, createConnections, openReadPools } from "./connections.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
+import { type FindAlterations, migrate } from "./migrate.ts";
+import type { ReadPool } from "./read-pools.ts";
+import { exportToSqlite } from "./sqlite-export.ts";
 import { createWriter, type Writer } from "./writer.ts";
 
 /** Database to open, and listeners. */
@@ -118,7 +118,11 @@ function probe(write: Store["health"]["probe"], writer: Writer, links: Connectio
 }
 
 /** Makes the operations that compare the database with what the last change left; the first one also compares its schema with what the migrations make. */
-function integrityChecks(pool: ReadPool, guard: Guard, findAlterations: FindAlterations): Pick<Store, "guard" | "checkIntegrity"> {
+function integrityChecks(
+	pool: ReadPool,
+	guard: Guard,
+	findAlterations: FindAlterations,
+): Pick<Store, "guard" | "checkIntegrity"> {
 	return {
 		async guard(row_keys) {
 			if (!guard.use(row_keys)) return;

@@ -18,7 +18,7 @@ import { keySets } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { compareRows } from "./row-comparison.ts";
 import { createStatements } from "./statements.ts";
-import { IN_TIME, IN_TIME_BEFORE, collectInTime } from "./time-limit.ts";
+import { collectInTime, IN_TIME, IN_TIME_BEFORE } from "./time-limit.ts";
 
 /** Events read at a time while verifying, so that no long read keeps the write-ahead log from being emptied. */
 const SEGMENT = 5000;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { AuditEvent } from "../../audit/model.ts";
 import { aDeletion, aKey, anAccount, anEvent, aRealm, aToken, aVersion } from "../../testing/rows.ts";
-import { trustAllRows, makeFolder } from "../../testing/store.ts";
+import { makeFolder, trustAllRows } from "../../testing/store.ts";
 import { auditLog } from "./audit-log.ts";
 import { createBatches, type Operation, pack, unpack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { SecretVersion } from "../../secrets/model.ts";
 import { aVersion } from "../../testing/rows.ts";
-import { trustAllRows, makeFolder } from "../../testing/store.ts";
+import { makeFolder, trustAllRows } from "../../testing/store.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Operations } from "../store.ts";
 import { migrate } from "./migrate.ts";

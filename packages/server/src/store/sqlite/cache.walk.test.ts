@@ -15,11 +15,11 @@ import {
 	aSession,
 	aToken,
 	aVersion,
-	purgeable,
 	MADE_AT,
+	purgeable,
 } from "../../testing/rows.ts";
 import { seeded } from "../../testing/seeded.ts";
-import { trustAllRows, openTestStore } from "../../testing/store.ts";
+import { openTestStore, trustAllRows } from "../../testing/store.ts";
 import { drizzle } from "./drizzle.ts";
 import { openReader } from "./open.ts";
 import { accountReads } from "./reads/accounts.ts";

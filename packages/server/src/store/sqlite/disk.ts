@@ -87,7 +87,10 @@ export interface LowDiskThrottle {
 }
 
 /** Creates the throttle. It counts nothing while the disk is not low. */
-export function createLowDiskThrottle(disk: Pick<Disk, "isLow">, clock: () => number = () => performance.now()): LowDiskThrottle {
+export function createLowDiskThrottle(
+	disk: Pick<Disk, "isLow">,
+	clock: () => number = () => performance.now(),
+): LowDiskThrottle {
 	/** When each account, source, machine, or realm with machines caused events, and how many events of an account one of them counts for. */
 	const caused = createCache<string, { times: number[]; scale: number }>(MAX_COUNTED);
 	let refused = 0;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { MADE_AT } from "../../testing/rows.ts";
-import { trustAllRows, makeFolder } from "../../testing/store.ts";
+import { makeFolder, trustAllRows } from "../../testing/store.ts";
 import { madeByUser } from "./made-by-user.ts";
 import { migrate } from "./migrate.ts";
 

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { RowKey, RowValue } from "../../crypto/row-macs.ts";
 import { NAMED_TABLES } from "../row-names.ts";
-import { createRowReplay, joinNamed, type Named, type CurrentRow, sharesOf } from "../row-replay.ts";
+import { type CurrentRow, createRowReplay, joinNamed, type Named, sharesOf } from "../row-replay.ts";
 import { eventsUpTo, newest } from "./log-segments.ts";
 import { rowText } from "./row-text.ts";
 

@@ -7,7 +7,6 @@ import type { Implementations } from "../store.ts";
 import { auditDays } from "./audit-days.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
-import { secretLifecycle } from "./secret-lifecycle.ts";
 import { codeOf } from "./failure.ts";
 import { keyCounts } from "./key-counts.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
@@ -18,11 +17,12 @@ import { passkeyHosts } from "./passkey-hosts.ts";
 import { realmLists } from "./realm-lists.ts";
 import { guardReads } from "./row-guard.ts";
 import { secretCounts } from "./secret-counts.ts";
+import { secretLifecycle } from "./secret-lifecycle.ts";
 import { secretPages } from "./secret-pages.ts";
 import { snapshotQuestions } from "./snapshot-questions.ts";
+import { restoreBuffers } from "./thread-buffers.ts";
 import { limitTime, TookTooLong } from "./time-limit.ts";
 import { tokenLineage } from "./token-lineage.ts";
-import { restoreBuffers } from "./thread-buffers.ts";
 
 /** A question to the thread: noun and verb, the arguments. */
 export type ReadRequest = [noun: string, verb: string, ...args: unknown[]];

@@ -209,8 +209,7 @@ export class Writer implements WriteQueue {
 	#fail(failure: FatalError): void {
 		if (this.#failure !== undefined) return;
 		this.#failure = failure;
-		for (const waiting of [...this.#inFlight.splice(0), ...this.#waiting.splice(0)])
-			waiting.reject(storageFailed());
+		for (const waiting of [...this.#inFlight.splice(0), ...this.#waiting.splice(0)]) waiting.reject(storageFailed());
 		this.#listener.onFailure(failure);
 	}
 }

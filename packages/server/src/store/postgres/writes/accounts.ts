@@ -1,7 +1,7 @@
 import { decideRegistration, decideStatusChange } from "../../../accounts/decide.ts";
 import type { Account, StatusOutcome } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { everRegistered } from "../reads/accounts.ts";
 import { hasFactor } from "../reads/factors.ts";
 import { prove } from "./factor-proofs.ts";

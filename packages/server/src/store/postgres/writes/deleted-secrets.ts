@@ -1,7 +1,7 @@
 import { type DeletedSecret, VERSION_BYTES } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import type { StoredRows } from "../stored-rows.ts";
 import { countIn, headOf, nextHead } from "./secret-rows.ts";
 

@@ -1,6 +1,6 @@
 import type { EngineConfigRow } from "../../../engines/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { isConfirmed, mayAdd, mayRemove } from "../../../factors/decide.ts";
 import type { RecoveryCodes } from "../../../factors/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { factorsOf } from "../reads/factors.ts";
 import { endCopy, isAccount, prove, useProof } from "./factor-proofs.ts";
 import { noteSource, openSession } from "./sessions.ts";

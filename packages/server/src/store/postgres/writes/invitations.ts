@@ -3,7 +3,7 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { decideInvitation, decideInvitedRole, isUsable } from "../../../invitations/decide.ts";
 import type { Role } from "../../../policy/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { liveRealm, roleById } from "../reads/realm-rows.ts";
 import { bindingCounts } from "./policy.ts";
 

@@ -1,6 +1,6 @@
 import type { KeyPart } from "../../../audit/key-parts.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 
 /** Makes the operations on the names that events of bulk reads refer to. What is stored already stays as it is. */
 export function keySetWrites(db: Change): Pick<Async<Implementations<"write">["audit"]>, "keepParts" | "appendNaming"> {

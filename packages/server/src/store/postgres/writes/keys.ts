@@ -1,5 +1,5 @@
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { setMeta } from "./meta.ts";
 import { renewRows } from "./row-renewal.ts";
 

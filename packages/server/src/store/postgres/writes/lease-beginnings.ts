@@ -3,7 +3,7 @@ import { type NewLease, TRANSITIONS } from "../../../leases/model.ts";
 import { refuseMaker } from "../../../policy/decide.ts";
 import { from } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 import { currentAccess } from "./current-access.ts";
 import { transit } from "./lease-transition.ts";

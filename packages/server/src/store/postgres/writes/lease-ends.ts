@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../../../audit/model.ts";
 import { type Lease, TRANSITIONS, type Transition } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { transition } from "./lease-transition.ts";
 

@@ -1,6 +1,6 @@
 import { type Lease, type LeaseStore, type RevokeReason, TRANSITIONS, type Transition } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { transit, transition } from "./lease-transition.ts";
 
 type Revoking = Pick<Async<Implementations<"write">["leases"]>, "revoke" | "revokeMany" | "reopen" | "markLost">;

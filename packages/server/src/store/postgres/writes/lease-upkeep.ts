@@ -1,7 +1,7 @@
 import { TRANSITIONS } from "../../../leases/model.ts";
 import { from } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { leadTo, transit } from "./lease-transition.ts";
 import { setMeta } from "./meta.ts";
 

@@ -1,5 +1,5 @@
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { beginning } from "./lease-beginnings.ts";
 import { ending } from "./lease-ends.ts";
 import { revoking } from "./lease-revocation.ts";

@@ -3,7 +3,7 @@ import { decideMachine, decideMachineToken } from "../../../machines/decide.ts";
 import type { MachineToken } from "../../../machines/model.ts";
 import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 
 const NAMED = "realm_id = $1 AND name = $2";

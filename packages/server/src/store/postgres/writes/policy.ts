@@ -1,6 +1,6 @@
 import { decideBinding } from "../../../policy/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
 
 const OF_USER = "realm_id = $1 AND user_id = $2";

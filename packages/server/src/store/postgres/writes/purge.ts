@@ -1,6 +1,6 @@
 import { VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 
 /** Limits on what one transaction removes of a purged realm: all other changes wait behind it. */
 const MOST_SECRETS = 2000;

@@ -1,11 +1,11 @@
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
-import { purgeWrites, endRestricted } from "./purge.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { revokeLeases } from "./lease-revocation.ts";
 import { bindingCounts } from "./policy.ts";
+import { endRestricted, purgeWrites } from "./purge.ts";
 
 type RealmWrites = Async<Implementations<"write">["realms"]>;
 

@@ -2,7 +2,7 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { decideRecovery, decideReset, MAX_TOLD_REALMS } from "../../../resets/decide.ts";
 import type { DroppedFactors, ResetCode } from "../../../resets/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { dropFactors } from "./factors.ts";
 
 type ResetWrites = Async<Implementations<"write">["resets"]>;

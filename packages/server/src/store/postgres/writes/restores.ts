@@ -1,5 +1,5 @@
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 
 /** Makes the operation on the report that a restore left. */
 export function restoreWrites(db: Change): Async<Implementations<"write">["backups"]> {

@@ -1,6 +1,6 @@
 import type { Revocation } from "../../../revocation/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { endInvitations } from "./invitations.ts";
 import { forewarnLeases, revokeLeases } from "./lease-revocation.ts";
 

@@ -1,4 +1,11 @@
-import { type IncomingVersion, decidePruning, type Pruning, type StoredVersion, lastPrunable, type RealmQuota } from "../../../secrets/decide.ts";
+import {
+	decidePruning,
+	type IncomingVersion,
+	lastPrunable,
+	type Pruning,
+	type RealmQuota,
+	type StoredVersion,
+} from "../../../secrets/decide.ts";
 import { type NewVersion, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";

@@ -2,7 +2,7 @@ import type { AuditEvent, EventData } from "../../../audit/model.ts";
 import type { Pruning, RealmQuota } from "../../../secrets/decide.ts";
 import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { removing } from "./deleted-secrets.ts";
 import { countIn, findPruning, type Head, headOf, nextHead, quotaOf } from "./secret-rows.ts";
 
@@ -57,7 +57,12 @@ async function isAsExpected(db: Change, { row, from, to_version }: Promoted): Pr
 }
 
 /** Plans a version in the room that its realm has, and leaves the rest of that room to the next one. */
-async function plan(db: Change, held: RealmQuota, input: NewVersion, facts: EventData = {}): Promise<Planned | undefined> {
+async function plan(
+	db: Change,
+	held: RealmQuota,
+	input: NewVersion,
+	facts: EventData = {},
+): Promise<Planned | undefined> {
 	const found = await headOf(db, input);
 	const version = (found?.version ?? 0) + 1;
 	const bytes = input.value.length + VERSION_BYTES;

@@ -2,7 +2,7 @@ import { isProofOf } from "../../../accounts/decide.ts";
 import type { OwnerProof } from "../../../accounts/model.ts";
 import { decideLink, decideUnlink, type LinkedIdentity } from "../../../sso/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { useForChange } from "./factor-proofs.ts";
 import { accountOf, identitiesOf, ownerOf } from "./sso-people.ts";
 

@@ -1,5 +1,5 @@
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { linkWrites } from "./sso-links.ts";
 import { useOnce } from "./sso-once.ts";
 import { signIn } from "./sso-sign-in.ts";

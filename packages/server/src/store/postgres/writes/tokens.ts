@@ -1,6 +1,6 @@
 import { decideToken } from "../../../tokens/decide.ts";
 import type { Implementations } from "../../store.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { LINEAGE } from "../reads/tokens.ts";
 
 /** Maximum number of tokens forgotten in one transaction. */

@@ -2,7 +2,7 @@ import { decideExchange, decideTrust } from "../../../trusts/decide.ts";
 import type { UsedJwt } from "../../../trusts/model.ts";
 import type { Implementations } from "../../store.ts";
 import { UsedCounts } from "../../used-counts.ts";
-import type { Change, Async } from "../database.ts";
+import type { Async, Change } from "../database.ts";
 import { addToken, isMachineLive } from "./machines.ts";
 
 const NAMED = "machine_id = $1 AND name = $2";

@@ -4,7 +4,7 @@ import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, gte, isNull, lt, sql } from "../drizzle.ts";
 import { everRegistered } from "../ever-registered.ts";
 import { account, accountLimit, apiToken, knownSource, realm, session } from "../schema.ts";
-import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
+import { lazy, type ReadConnection, unverified } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["accounts"];
 

@@ -3,7 +3,7 @@ import { type Invitation, type InvitationWithRoles, MAX_INVITATIONS_USED } from 
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
 import { account, invitation, invitationBinding, realm } from "../schema.ts";
-import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
+import { lazy, type ReadConnection, unverified } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["invitations"];
 

@@ -2,7 +2,7 @@ import { OPEN_STATES } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, eq, getTableColumns, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
 import { fits } from "../row-guard.ts";
-import { verifiedMeta, lease, leaseCount } from "../schema.ts";
+import { lease, leaseCount, verifiedMeta } from "../schema.ts";
 import { lazy, type ReadConnection } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["leases"];

@@ -2,7 +2,7 @@ import { payerOf } from "../../../machines/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
 import { binding, machine, machineToken, realm } from "../schema.ts";
-import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
+import { lazy, type ReadConnection, unverified } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["machines"];
 

@@ -4,7 +4,7 @@ import type { ListedVersion, SecretVersion } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
 import { coveredColumns } from "../../row-kinds.ts";
 import type { Implementations } from "../../store.ts";
-import { verified, KEYS } from "../row-guard.ts";
+import { KEYS, verified } from "../row-guard.ts";
 import { BOUND, createStatements } from "../statements.ts";
 
 type Reads = Implementations<"read">["secrets"];

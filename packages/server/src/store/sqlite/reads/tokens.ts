@@ -4,7 +4,7 @@ import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { apiToken, machineToken } from "../schema.ts";
 import { accountOf } from "./accounts.ts";
 import { machineOf } from "./machines.ts";
-import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
+import { lazy, type ReadConnection, unverified } from "./read-connection.ts";
 
 type Reads = Implementations<"read">["tokens"];
 

@@ -1,7 +1,7 @@
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { trust } from "../schema.ts";
-import { unverified, lazy, type ReadConnection } from "./read-connection.ts";
+import { lazy, type ReadConnection, unverified } from "./read-connection.ts";
 
 const { placeholder } = sql;
 

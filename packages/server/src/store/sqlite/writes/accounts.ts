@@ -79,7 +79,10 @@ function statusWrites(
 	const status = db.prepare(`SELECT instance_admin, disabled_at FROM ${verified("account")} WHERE id = ?`);
 	const others = db.prepare(OTHER_ADMINS).pluck();
 	const set = db.prepare("UPDATE account SET instance_admin = ?, disabled_at = ? WHERE id = ?");
-	const change = (user_id: string, changes: Partial<Pick<Account, "instance_admin" | "disabled_at">>): StatusOutcome => {
+	const change = (
+		user_id: string,
+		changes: Partial<Pick<Account, "instance_admin" | "disabled_at">>,
+	): StatusOutcome => {
 		const row = status.get(user_id) as { instance_admin: number; disabled_at: string | null } | undefined;
 		const before = row && { ...row, instance_admin: row.instance_admin === 1 };
 		const after = { instance_admin: false, disabled_at: null, ...before, ...changes };

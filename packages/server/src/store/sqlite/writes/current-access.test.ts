@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { trustAllRows, openTestStore } from "../../../testing/store.ts";
+import { openTestStore, trustAllRows } from "../../../testing/store.ts";
 import { currentAccess } from "./current-access.ts";
 
 const { file } = await openTestStore({ after });

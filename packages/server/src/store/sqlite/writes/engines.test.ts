@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { createRowMacs, rowTextOf } from "../../../crypto/row-macs.ts";
-import { aConfig, anEvent, purgeable, MADE_AT, newId } from "../../../testing/rows.ts";
+import { aConfig, anEvent, MADE_AT, newId, purgeable } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore, ROW_KEY } from "../../../testing/store.ts";
 

@@ -15,7 +15,7 @@ import {
 import { refuseMaker } from "../../../policy/decide.ts";
 import { from, isIn, to } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
-import { verified, fits } from "../row-guard.ts";
+import { fits, verified } from "../row-guard.ts";
 import { currentAccess } from "./current-access.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { LIVE_REALM } from "./live-realm.ts";

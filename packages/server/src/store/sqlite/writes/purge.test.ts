@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { countEvents, eventsAfter, isChainIntact } from "../../../testing/events.ts";
 import { STEPS } from "../../../testing/purge-process.ts";
-import { aMachine, anEvent, aVersion, purgeable, MADE_AT } from "../../../testing/rows.ts";
+import { aMachine, anEvent, aVersion, MADE_AT, purgeable } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore, writeAsStore } from "../../../testing/store.ts";
 import { openWriter } from "../open.ts";

@@ -25,7 +25,9 @@ const PURGING = "";
 
 /** Prepares the function that removes a part of a deleted realm's rows, and returns their number. */
 export function purgeBatch(db: Database): (purgeable: { id: string; deleted_before: string }) => number {
-	const isPurgeable = db.prepare("SELECT deleted_at FROM realm WHERE id = @id AND deleted_at < @deleted_before").pluck();
+	const isPurgeable = db
+		.prepare("SELECT deleted_at FROM realm WHERE id = @id AND deleted_at < @deleted_before")
+		.pluck();
 	const begin = db.prepare("UPDATE realm SET deleted_at = ? WHERE id = ?");
 	const removals = [
 		removal(db, "secret", "secret_version WHERE secret_id"),

@@ -1,5 +1,12 @@
 import type { Database } from "better-sqlite3";
-import { type IncomingVersion, decidePruning, type Pruning, type StoredVersion, lastPrunable, type RealmQuota } from "../../../secrets/decide.ts";
+import {
+	decidePruning,
+	type IncomingVersion,
+	lastPrunable,
+	type Pruning,
+	type RealmQuota,
+	type StoredVersion,
+} from "../../../secrets/decide.ts";
 import { VERSION_BYTES } from "../../../secrets/model.ts";
 import { verified } from "../row-guard.ts";
 import { BOUND } from "../statements.ts";

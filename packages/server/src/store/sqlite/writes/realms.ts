@@ -3,7 +3,6 @@ import type { Append } from "../../../audit/chain.ts";
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { verified } from "../row-guard.ts";
-import { endRestrictedBatch, purgeBatch } from "./purge.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { END_INVITED_ROLES } from "./invitations.ts";
 import { INSERT_KEY } from "./keys.ts";
@@ -11,6 +10,7 @@ import { leaseRevoker } from "./leases.ts";
 import { LIVE_REALM, LIVE_REALM_BY_SLUG } from "./live-realm.ts";
 import { countOfMachines } from "./machines.ts";
 import { COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
+import { endRestrictedBatch, purgeBatch } from "./purge.ts";
 
 /** Operations on realms. */
 export function realmWrites(db: Database, append: Append): Implementations<"write">["realms"] {

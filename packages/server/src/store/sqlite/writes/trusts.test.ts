@@ -13,7 +13,7 @@ import {
 	aTrust,
 	MADE_AT,
 } from "../../../testing/rows.ts";
-import { trustAllRows, makeFolder } from "../../../testing/store.ts";
+import { makeFolder, trustAllRows } from "../../../testing/store.ts";
 import { MAX_USED } from "../../../trusts/model.ts";
 import { migrate } from "../migrate.ts";
 import { openChain } from "../tip.ts";
@@ -43,7 +43,7 @@ function giver() {
 	const give = (mark: number | undefined, now = MADE_AT) => {
 		const token = aMachineToken(machine.id, { trust_id: trust.id, created_at: now });
 		const used = { digest: hash("sha256", `${mark}`, "buffer"), realm_id: realm.id, until: at(60_000) };
-		return writes.trusts.give({ token, used: mark === undefined ? undefined : used }, anEvent());
+		return writes.trusts.exchange({ token, used: mark === undefined ? undefined : used }, anEvent());
 	};
 	return { realm, give };
 }
