@@ -1,11 +1,11 @@
 /* What a forged, replayed or foreign passkey is worth, in a real browser with Chromium's own authenticator. */
 import assert from "node:assert/strict";
-import { type Expected, verifyAuthentication, verifyRegistration } from "../../packages/server/src/factors/webauthn.ts";
 import {
 	ALGORITHMS,
 	type AuthenticationResponse,
 	type RegistrationResponse,
-} from "../../packages/server/src/factors/webauthn-responses.ts";
+} from "../../packages/server/src/factors/responses.ts";
+import { type Expected, verifyAuthentication, verifyRegistration } from "../../packages/server/src/factors/webauthn.ts";
 import { ask, enter, ours, tokenOf } from "../harness/console.ts";
 import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";

@@ -1,6 +1,6 @@
 import type { Challenges } from "../factors/challenges.ts";
+import { AuthenticationResponse, passkeyHost } from "../factors/responses.ts";
 import type { SignedPasskey } from "../factors/use.ts";
-import { AuthenticationResponse, passkeyHost } from "../factors/webauthn-responses.ts";
 import { check, parseJson } from "../http/input.ts";
 import { type Html, html } from "./html.ts";
 import type { Fields } from "./page.ts";

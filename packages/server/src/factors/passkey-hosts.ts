@@ -1,6 +1,6 @@
 import { type Check, ok } from "../doctor/model.ts";
 import type { FactorStore } from "./model.ts";
-import { passkeyHost } from "./webauthn-responses.ts";
+import { passkeyHost } from "./responses.ts";
 
 /** Hosts named in one message. */
 const MAX_NAMED = 20;

@@ -5,8 +5,8 @@ import { isConfirmed } from "./decide.ts";
 import { addPending, confirmPending, type FactorNeeds, findPending, notPending } from "./factors.ts";
 import type { Factor } from "./model.ts";
 import type { Asked } from "./owner.ts";
+import { ALGORITHMS, passkeyHost, type RegistrationResponse } from "./responses.ts";
 import { checkedCode, loadWebauthn, openFactor, openPasskey, sealPasskey } from "./use.ts";
-import { ALGORITHMS, passkeyHost, type RegistrationResponse } from "./webauthn-responses.ts";
 
 /** Bytes of the secret from which the challenges of a new passkey are made. */
 const SECRET_BYTES = 32;

@@ -11,9 +11,9 @@ import type { System } from "../system.ts";
 import type { ChallengeCheck } from "./challenges.ts";
 import { isConfirmed, splitDigests } from "./decide.ts";
 import type { Factor, FactorStore } from "./model.ts";
+import type { AuthenticationResponse } from "./responses.ts";
 import { isTotpCode, stepOf } from "./totp.ts";
 import type { Expected, NewPasskey } from "./webauthn.ts";
-import type { AuthenticationResponse } from "./webauthn-responses.ts";
 
 /** Dependencies of checking a code, or a passkey. */
 export interface FactorUseNeeds extends Pick<CodeNeeds, "keyring"> {

@@ -6,7 +6,7 @@ import {
 	verifyRegistrationResponse,
 } from "@simplewebauthn/server";
 import { decodeAttestationObject, isoBase64URL, isoCBOR } from "@simplewebauthn/server/helpers";
-import type { AuthenticationResponse, RegistrationResponse } from "./webauthn-responses.ts";
+import type { AuthenticationResponse, RegistrationResponse } from "./responses.ts";
 
 /** Purpose that an answer must have. */
 export interface Expected {

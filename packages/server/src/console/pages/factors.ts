@@ -8,7 +8,7 @@ import {
 } from "../../factors/factors.ts";
 import { AddPasskey, AskedAgain, ConfirmFactor, type Factor } from "../../factors/model.ts";
 import { addPasskey, confirmPasskey } from "../../factors/passkeys.ts";
-import { RegistrationResponse } from "../../factors/webauthn-responses.ts";
+import { RegistrationResponse } from "../../factors/responses.ts";
 import { check, parseJson } from "../../http/input.ts";
 import { command } from "../command.ts";
 import { type Address, address, type Html, html, targetOf } from "../html.ts";

@@ -2,7 +2,7 @@ import { isEnded } from "../../factors/decide.ts";
 import { isPending } from "../../factors/factors.ts";
 import type { Factor } from "../../factors/model.ts";
 import { creationOptions } from "../../factors/passkeys.ts";
-import { passkeyHost } from "../../factors/webauthn-responses.ts";
+import { passkeyHost } from "../../factors/responses.ts";
 import { type Html, html } from "../html.ts";
 import type { Visit } from "../page.ts";
 import { type PasskeyPageNeeds, passkeyButton, requestOptions, WITHOUT_SCRIPT } from "../passkey.ts";

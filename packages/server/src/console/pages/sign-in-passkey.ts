@@ -1,7 +1,7 @@
 import { loginWithPasskey } from "../../accounts/passkeys.ts";
 import type { Visitor } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
-import { passkeyHost } from "../../factors/webauthn-responses.ts";
+import { passkeyHost } from "../../factors/responses.ts";
 import type { PageRequest } from "../../http/pages.ts";
 import { html, targetOf } from "../html.ts";
 import type { Fields, Moved, Page } from "../page.ts";

@@ -3,7 +3,7 @@ import { login, type PasswordLoginNeeds } from "../../accounts/login.ts";
 import { Invited, Login } from "../../accounts/model.ts";
 import type { Visitor } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
-import { passkeyHost } from "../../factors/webauthn-responses.ts";
+import { passkeyHost } from "../../factors/responses.ts";
 import { check } from "../../http/input.ts";
 import { MAX_RAW_EMAIL } from "../../normal-text.ts";
 import type { Actor } from "../../policy/model.ts";
