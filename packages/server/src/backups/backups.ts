@@ -1,5 +1,5 @@
 import { promises } from "node:fs";
-import { type AuditStore, eventBy } from "../audit/model.ts";
+import { type AuditStore, eventBy, noteBy } from "../audit/model.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { logRefusal, requireInstanceAdmin } from "../policy/authorize.ts";
@@ -48,7 +48,7 @@ export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Ba
 			await makeBackup(needs, "svc", now);
 		} catch (cause) {
 			const failure = explainFailure(cause);
-			await needs.store.audit.append(eventBy(actor, needs.system.now(), "backup.failed", undefined, { name }));
+			await needs.store.audit.append(noteBy(actor, needs.system.now(), "backup.failed", undefined, { name }));
 			throw failure;
 		}
 		const backup = await describe(needs.folder, name);

@@ -1,5 +1,5 @@
 import type { Method } from "@svc/protocol";
-import { type EventData, eventBy } from "../audit/model.ts";
+import { type EventData, eventBy, noteBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmAccess } from "../realms/model.ts";
@@ -25,8 +25,9 @@ export async function logEngineOf(
 	type: EngineEvent,
 	facts: EventData,
 ): Promise<void> {
-	const event = eventBy(actor, system.now(), type, realm, { engine, ...facts });
-	await (type === "engine.error" ? audit.append(event) : audit.record(event));
+	const about = [actor, system.now(), type, realm, { engine, ...facts }] as const;
+	// What failed has already happened.
+	await (type === "engine.error" ? audit.append(noteBy(...about)) : audit.record(eventBy(...about)));
 }
 
 /**
