@@ -3,18 +3,21 @@ import { type Config, readConfig } from "./config.ts";
 import type { BuiltInEngine } from "./engines/host/catalog.ts";
 import { FatalError } from "./errors.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
-import { createLog, type Log } from "./log.ts";
+import { createLog } from "./log.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
 import type { Store } from "./store/store.ts";
 import { system as realSystem, type System } from "./system.ts";
 import type { EngineComponents } from "./wiring/engines.ts";
+import type { NetworkedOptions } from "./wiring/networked-store.ts";
 import type { Running } from "./wiring/serve.ts";
 
 /** Components that the server is made of; each has a default. */
 export interface Components extends EngineComponents {
 	system: System;
 	openStore: typeof openSqliteStore;
+	/** Lets several servers share a database on PostgreSQL. For tests, until all that a server remembers is shared: ADR 18. */
+	isShared: boolean;
 }
 
 /**
@@ -28,7 +31,7 @@ export async function startServer(
 	components: Partial<Components> = {},
 ): Promise<Running> {
 	process.umask(0o077);
-	const { system = systemOf(config), openStore = openSqliteStore } = components;
+	const { system = systemOf(config), openStore = openSqliteStore, isShared = false } = components;
 	const log = createLog(config.log_level, system, (line) => process.stderr.write(line));
 	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES, SETUP_CODE_FILE]);
 	let before: string | undefined;
@@ -40,7 +43,7 @@ export async function startServer(
 	const opening =
 		config.database === undefined
 			? openStore({ directory: config.data_dir, beforeMigration, now, onFailure: exit })
-			: openNetworked(config, now, log);
+			: openNetworked({ config, now, log, isShared });
 	const [store, { serve }] = await Promise.all([opening, import("./wiring/serve.ts")]);
 	try {
 		return await serve({ config, store, system, log, built_in, components, before });
@@ -51,9 +54,9 @@ export async function startServer(
 }
 
 /** Opens the store on PostgreSQL, whose code is loaded for it alone. */
-async function openNetworked(config: Config, now: Date, log: Log): Promise<Store> {
+async function openNetworked(options: Omit<NetworkedOptions, "onFailure">): Promise<Store> {
 	const { openNetworkedStore } = await import("./wiring/networked-store.ts");
-	return openNetworkedStore(config, now, log, exit);
+	return openNetworkedStore({ ...options, onFailure: exit });
 }
 
 /** Returns the machine's own system, except for what the unit hides. */

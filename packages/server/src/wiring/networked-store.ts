@@ -14,16 +14,29 @@ import { removeExamined } from "./networked-doctor.ts";
 const UNAVAILABLE = 69;
 const REFUSED = 78;
 
+/** Store to open, and its listener. */
+export interface NetworkedOptions {
+	config: Config;
+	/** Start of the server. */
+	now: Date;
+	log: Log;
+	/** Lets other servers use the database at the same time. */
+	isShared: boolean;
+	/** Called once when the database cannot be used any more: the process must end. */
+	onFailure(error: FatalError): void;
+}
+
 /**
  * Opens the store that `database_url` names, and takes the data directory for this server: certificate, keys and backups are there.
  * @throws FatalError saying what to do
  */
-export async function openNetworkedStore(
-	config: Config,
-	now: Date,
-	log: Log,
-	onFailure: (error: FatalError) => void,
-): Promise<Store> {
+export async function openNetworkedStore({
+	config,
+	now,
+	log,
+	isShared,
+	onFailure,
+}: NetworkedOptions): Promise<Store> {
 	const { data_dir } = config;
 	const address = readAddress(config);
 	if (hasDatabase(data_dir))
@@ -33,7 +46,7 @@ export async function openNetworkedStore(
 	const unlock = lockDataDirectory(data_dir);
 	try {
 		await removeExamined(data_dir);
-		const open = () => openPostgresStore({ address, now, onFailure, onState: reportTo(log) });
+		const open = () => openPostgresStore({ address, now, isShared, onFailure, onState: reportTo(log) });
 		const store = await opened(open, log).catch(explain);
 		return {
 			...store,

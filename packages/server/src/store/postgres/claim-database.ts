@@ -1,6 +1,6 @@
 import { FatalError } from "../../errors.ts";
 import type { Connection } from "./connection.ts";
-import { SERVER_LOCK } from "./locks.ts";
+import { SERVER_LOCK, SHARED_SERVER_LOCK } from "./locks.ts";
 
 /** Oldest version that is supported. */
 const OLDEST = 15;
@@ -21,15 +21,16 @@ const PROPERTIES = `SELECT pg_backend_pid() AS pid, current_setting('server_vers
 
 /**
  * Claims the database for this server, as long as the connection lasts.
+ * @param isShared lets other servers that share it use it at the same time
  * @throws FatalError saying why the database cannot be used, or that another server uses it
  */
-export async function claimDatabase(connection: Connection): Promise<void> {
+export async function claimDatabase(connection: Connection, isShared: boolean): Promise<void> {
 	const [found] = await connection.rows<Properties>(PROPERTIES);
 	const reason = found && reasonAgainst(found, connection.process_id);
 	if (reason !== undefined) throw new FatalError(reason);
 	await connection.script(`SET lock_timeout = ${PATIENCE_MS}`);
 	try {
-		await connection.script(SERVER_LOCK);
+		await connection.script(isShared ? SHARED_SERVER_LOCK : SERVER_LOCK);
 	} catch (cause) {
 		if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
 		throw new FatalError(

@@ -9,3 +9,6 @@ export const CHANGES_LOCK = `SELECT pg_advisory_xact_lock(${SVC}, 1)`;
 
 /** Takes the database for one server, as long as the connection lasts. */
 export const SERVER_LOCK = `SELECT pg_advisory_lock(${SVC}, 2)`;
+
+/** Takes the database together with other servers that share it, and for none that wants it alone. */
+export const SHARED_SERVER_LOCK = `SELECT pg_advisory_lock_shared(${SVC}, 2)`;

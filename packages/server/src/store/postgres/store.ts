@@ -20,7 +20,7 @@ export interface PostgresOptions {
 	now: Date;
 	/** Called once when the database cannot be used any more: the process must end. */
 	onFailure(error: FatalError): void;
-	/** Lets other servers use the database at the same time; the parts of a server that remember things do not know of one another yet. */
+	/** Lets other servers that share the database use it at the same time. Not all that a server remembers is shared yet: ADR 18. */
 	isShared?: boolean;
 	/** Called when the database cannot be reached any more, and when it can be again. */
 	onState?(state: StoreState): void;
@@ -43,7 +43,7 @@ interface Guard extends Trust {
  * @throws FatalError when the database cannot be used, or another server uses it; Error when it cannot be reached
  */
 export async function openPostgresStore({
-	isShared,
+	isShared = false,
 	address,
 	now,
 	onFailure,
@@ -54,13 +54,13 @@ export async function openPostgresStore({
 		const guard = createGuard();
 		let changes: Changes | undefined;
 		const writing = await links.open(async (connection) => {
-			if (isShared !== true) await claimDatabase(connection);
+			await claimDatabase(connection, isShared);
 			if ((await changes?.isKeptIn(connection)) === false) onFailure(lostAnswers());
 		});
 		const findAlterations = await migrate(writing, now.toISOString());
 		const pools = await openReadPools(links);
 		changes = createChanges(writing, guard);
-		const writer = createWriter(changes, writing.isUp);
+		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared });
 		const adapter = createAdapter({
 			pools,
 			writer,

@@ -30,8 +30,16 @@ const MAX_GROUP = 512;
 
 type Outcome = { done: unknown } | { refused: AppError };
 
-/** Makes the queue: what arrives while a transaction commits is the next one. @param isUp tells whether there is a connection */
-export function createWriter(changes: Changes, isUp: () => boolean): Writer {
+/** Circumstances of a queue. */
+interface WriterOptions {
+	/** Tells whether there is a connection. */
+	isUp(): boolean;
+	/** Checks the maker of an event that stands alone, too: another server may have taken the right to a read since this one looked. */
+	checksReads: boolean;
+}
+
+/** Makes the queue: what arrives while a transaction commits is the next one. */
+export function createWriter(changes: Changes, { isUp, checksReads }: WriterOptions): Writer {
 	const waiting: Waiting[] = [];
 	let draining: Promise<void> | undefined;
 	let [isClosing, isFailing] = [false, false];
@@ -64,15 +72,16 @@ export function createWriter(changes: Changes, isUp: () => boolean): Writer {
 	}
 
 	async function runOne(operation: Operation): Promise<Outcome> {
-		if ("event" in operation) {
-			changes.add(operation.event);
-			return { done: undefined };
-		}
-		const event = madeEventIn(operation.args);
+		const isAlone = "event" in operation;
+		const event = isAlone ? madeEventIn(checksReads ? [operation.event] : []) : madeEventIn(operation.args);
 		const refused = event && refuseEvent(await currentAccess(changes.change, event), event);
 		if (refused !== undefined) {
 			if (refused.denied !== undefined) changes.change.append(refused.denied);
 			return { refused: refused.answer };
+		}
+		if (isAlone) {
+			changes.add(operation.event);
+			return { done: undefined };
 		}
 		const done = await operation.run(...operation.args);
 		changes.finish();

@@ -1,0 +1,101 @@
+/* Two servers as processes of their own, which share one database on a real PostgreSQL. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type Api, api } from "../harness/client.ts";
+import { events } from "../harness/events.ts";
+import { ok, refused } from "../harness/expect.ts";
+import { apiToken, bind, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
+import type { Secret } from "../harness/resources.ts";
+import { type Server, startServer } from "../harness.ts";
+import { createDatabase, skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
+
+const options = { skip: skipWithoutPostgres };
+const PROGRAM = "test/postgres/sharing-server.ts";
+
+const ends = new AsyncDisposableStack();
+let env: Record<string, string>;
+let servers: readonly Server[];
+let here: Api;
+let there: Api;
+let admin: Person;
+let slug: string;
+
+after(() => ends.disposeAsync());
+before(async () => {
+	if (skipWithoutPostgres !== false) return;
+	const postgres = await startPostgres();
+	ends.defer(postgres.stop);
+	env = { SVC_DATABASE_URL: createDatabase(postgres, "svc_shared") };
+	const first = await startServer({ program: PROGRAM, env });
+	ends.defer(first.close);
+	env = { ...env, SVC_MASTER_KEY_FILE: join(first.data, "master.key") };
+	const second = await startServer({ program: PROGRAM, env });
+	ends.defer(second.close);
+	servers = [first, second];
+	[here, there] = [api(first), api(second)];
+	admin = await person(here, "admin");
+	({ slug } = await realm(here, admin));
+});
+
+/** Reads a secret with its value. */
+const read = (on: Api, key: string, token: string) => on.get<Secret>(secretPath(slug, key), { token });
+
+test("what is written on one server is read on the other with the answer", options, async () => {
+	for (let turn = 1; turn <= 10; turn++) {
+		const [writer, reader] = turn % 2 === 0 ? [here, there] : [there, here];
+		assert.equal((await secret(writer, admin, slug, "TURNS", `value ${turn}`)).version, turn);
+		const { value, version } = ok(await read(reader, "TURNS", admin.token));
+		assert.deepEqual([value, version], [`value ${turn}`, turn]);
+	}
+});
+
+test("a role that is given on one server opens the realm on the other, until it is taken away", options, async () => {
+	const member = await person(there, "member");
+	await secret(here, admin, slug, "SHARED", "a value");
+	for (let turn = 0; turn < 5; turn++) {
+		refused(await read(there, "SHARED", member.token), 404, "not_found");
+		await bind(here, admin, slug, member, "viewer");
+		assert.equal(ok(await read(there, "SHARED", member.token)).value, "a value");
+		ok(await here.delete(`/realms/${slug}/policy/bindings/${member.id}`, { token: admin.token }));
+	}
+	refused(await read(there, "SHARED", member.token), 404, "not_found");
+});
+
+test("a token or session that ends on one server is refused on the other with the answer", options, async () => {
+	for (let turn = 0; turn < 5; turn++) {
+		const { id, token } = await apiToken(here, admin, "read");
+		assert.equal(ok(await there.get<{ id: string }>("/auth/whoami", { token })).id, admin.id);
+		ok(await here.delete(`/auth/tokens/${id}`, { token: admin.token }));
+		refused(await there.get("/auth/whoami", { token }), 401, "unauthorized");
+	}
+	const leaver = await person(here, "leaver");
+	ok(await there.get("/auth/whoami", { token: leaver.token }));
+	ok(await here.post("/auth/logout", undefined, { token: leaver.token }));
+	refused(await there.get("/auth/whoami", { token: leaver.token }), 401, "unauthorized");
+	ok(await here.post(`/users/${leaver.id}/disable`, undefined, { token: admin.token }));
+	refused(await there.post("/auth/login", { email: leaver.email, password: leaver.password }), 401);
+});
+
+test("both servers continue one chain, with each answered read in it once", options, async () => {
+	await secret(here, admin, slug, "COUNTED", "a value");
+	const answers = await Promise.all(
+		Array.from({ length: 30 }, (_, index) => read(index % 2 === 0 ? here : there, "COUNTED", admin.token)),
+	);
+	for (const answer of answers) ok(answer);
+	for (const on of [here, there]) {
+		const reads = (await events(on, admin, `realm=${slug}&type=secret.read`)).filter(
+			({ data }) => data.key === "COUNTED",
+		);
+		assert.equal(reads.length, answers.length);
+		assert.equal(new Set(reads.map(({ data }) => data.request_id)).size, answers.length);
+		const { status } = ok(await on.get<{ status: string }>("/audit/verify", { token: admin.token }));
+		assert.equal(status, "intact");
+	}
+});
+
+test("a server that shares nothing does not start beside them", options, async () => {
+	await assert.rejects(startServer({ env }), /ended with exit code 78 /);
+	for (const { pid } of servers) assert.ok(process.kill(pid, 0));
+	ok(await read(there, "COUNTED", admin.token));
+});
