@@ -102,6 +102,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^trusts\//,
 			may: /^(trusts\/|machines\/manage\.ts$|accounts\/throttle\.ts$|policy\/|crypto\/|http\/(route|scheduler)\.ts$)|\/model\.ts$/,
 		},
+		{ from: /^nodes\//, may: /^(nodes\/|policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^keys\//, may: /^(keys\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^leases\//, may: /^(leases\/|policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{

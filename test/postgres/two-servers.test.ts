@@ -96,6 +96,19 @@ test("both servers continue one chain, with each answered read in it once", opti
 
 test("a server that shares nothing does not start beside them", options, async () => {
 	await assert.rejects(startServer({ env }), /ended with exit code 78 /);
-	for (const { pid } of servers) assert.ok(process.kill(pid, 0));
-	ok(await read(there, "COUNTED", admin.token));
+	for (const on of [here, there]) ok(await read(on, "COUNTED", admin.token));
+});
+
+test("each server lists both, and one that has stopped is gone", options, async () => {
+	type Nodes = { nodes: { address: string; status: string }[] };
+	const list = async (on: Api) => ok(await on.get<Nodes>("/nodes", { token: admin.token })).nodes;
+	const shown = servers.map(({ url: address }) => ({ address, status: "active" }));
+	for (const on of [here, there]) assert.partialDeepStrictEqual(await list(on), shown);
+	await servers[1]?.stop();
+	assert.deepEqual(
+		(await list(here)).map(({ address }) => address),
+		[shown[0]?.address],
+	);
+	await servers[1]?.restart();
+	assert.equal((await list(here)).length, 2);
 });

@@ -178,8 +178,9 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/backups", 201, "instance", "write", "backups", FEW],
 	["GET /api/v1/backups", 200, "instance", "read", "backups", FEW],
 	["GET /api/v1/backups/{name}", 200, "instance", "read", "backups", "file"],
-	// In neither document: for `svc doctor` and `svc keys`.
+	// In neither document: for `svc doctor`, `svc nodes` and `svc keys`.
 	["GET /api/v1/doctor", 200, "instance", "read", "instance", 64],
+	["GET /api/v1/nodes", 200, "instance", "read", "instance", 320],
 	["GET /api/v1/keys", 200, "instance", "read", "instance", FEW],
 	["POST /api/v1/keys/rotate", 200, "instance", "write", "instance", FEW],
 

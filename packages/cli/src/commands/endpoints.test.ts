@@ -48,6 +48,8 @@ const INVITATION = {
 	],
 };
 
+const NODE = { id: "i", name: "db-1", status: "active", version: "1", address: "a", started_at: "t", seen_at: "s" };
+
 const COMMANDS: readonly (readonly [words: string, request: string, answer: object, stdout: string])[] = [
 	[
 		"realm list",
@@ -270,6 +272,12 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		"EMAIL            ROLES                    EXPIRES  INVITED BY  ID\nbob@example.com  shop:member blog:viewer  e        u           i\n",
 	],
 	["invitation delete i", "DELETE invitations/i", { body: { message: "gone" } }, "gone\n"],
+	[
+		"nodes",
+		"GET nodes",
+		{ body: { nodes: [NODE] } },
+		"NAME  STATUS  VERSION  ADDRESS  STARTED  SEEN  ID\ndb-1  active  1        a        t        s     i\n",
+	],
 	["encrypt x", 'POST encrypt {"value":"x"}', { body: { ciphertext: "svc:v1:x" } }, "svc:v1:x\n"],
 ];
 

@@ -15,13 +15,13 @@ const TAGS: Readonly<Record<string, string>> = {
 	audit: "What happened: the audit log, and whether it is intact.",
 	backups: "Backups: verified copies of everything but the master key.",
 	keys: "For the instance admin: which keys there are, and how they are replaced.",
-	server: "The server itself: health, the checks of the doctor, metrics, this reference.",
+	server: "The server itself: health, the checks of the doctor, metrics, nodes, this reference.",
 };
 
 /** Paths whose first word is not the noun. */
 const NOUN_OF: Readonly<Record<string, string>> = {
 	...{ users: "accounts", revoke: "accounts", invitations: "accounts", "openapi.json": "server" },
-	...{ health: "server", metrics: "server", doctor: "server" },
+	...{ health: "server", metrics: "server", doctor: "server", nodes: "server" },
 	...{ diff: "secrets", promote: "secrets", restore: "realms", leave: "policy" },
 	...{ "auth/tokens": "tokens", "auth/jwt": "machines", "auth/register": "accounts", "auth/login": "accounts" },
 	...{

@@ -8,6 +8,7 @@ import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { leaseOperations } from "../leases/model.ts";
 import { machineOperations } from "../machines/model.ts";
+import type { Node, OwnNode } from "../nodes/model.ts";
 import { type Implementation, type Operation, type Port, read, write } from "../operation.ts";
 import { policyOperations } from "../policy/model.ts";
 import { realmOperations } from "../realms/model.ts";
@@ -108,6 +109,10 @@ export interface Store extends Operations, BackupSource {
 	altered: Promise<void>;
 	/** Tells what stores the data, and whether it can be reached. */
 	state(): StoreState;
+	/** Joins the servers that use the store, until it is closed. */
+	join(node: OwnNode): Promise<void>;
+	/** Lists the servers that use the store, in the order in which they joined. */
+	nodes(): Promise<Node[]>;
 	/** Tells whether a write succeeds now and leaves room for more; while none does, it tries at most once a second. */
 	isWritable(now: Date): Promise<boolean>;
 	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refused ones. */

@@ -41,6 +41,7 @@ import { leaseRoutes } from "../leases/routes.ts";
 import { type Limits, lowDiskLimit, questionLimit } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { machineRoutes } from "../machines/routes.ts";
+import { nodeRoutes } from "../nodes/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { createIdentify } from "../policy/authenticate.ts";
 import { policyRoutes } from "../policy/routes.ts";
@@ -141,6 +142,7 @@ export function wireApp(parts: AppParts) {
 		...auditRoutes({ ...needs, verifications }),
 		...backupRoutes(server.backups),
 		...keyRoutes(server.keys),
+		...nodeRoutes(needs),
 		...doctorRoutes(server.doctor),
 	];
 	routes.push(openApiRoute(routes, build.version));

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { knownSourceCutoff } from "../accounts/known-sources.ts";
 import { openSetupCode } from "../accounts/setup-code.ts";
@@ -91,6 +92,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const app = wireApp({ ...parts, renewal, address: () => url, isStopping: () => isStopping, ...watch });
 	const listener = await listen({ ...app, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
+	await joinNodes(store, system, url);
 	warn(config, masterKey, log);
 	engines.start();
 	await loadProtocols(protocols, store.sso);
@@ -111,6 +113,12 @@ export async function serve({ config, store, system, log, built_in, components, 
 		},
 		reload: async () => reloadTls(config, system, listener, log),
 	};
+}
+
+/** Names this server among those that use the store. */
+function joinNodes(store: Store, system: System, address: string): Promise<void> {
+	const started_at = system.now().toISOString();
+	return store.join({ id: system.uuid(), name: hostname(), version: VERSION, address, started_at });
 }
 
 /** Records in the database's log what was done to its files before it was opened. @param before the backup made before a migration */

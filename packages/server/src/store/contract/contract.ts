@@ -24,6 +24,7 @@ import { leaseReadContract } from "./lease-reads.ts";
 import { leaseWalkContract } from "./lease-walk.ts";
 import { leaseContract } from "./leases.ts";
 import { machineContract } from "./machines.ts";
+import { nodeContract } from "./nodes.ts";
 import type { OpenedStore, OpenStore } from "./open-store.ts";
 import { passkeyContract } from "./passkeys.ts";
 import { policyContract } from "./policy.ts";
@@ -65,6 +66,7 @@ const PROMISES = {
 	"lease walk": leaseWalkContract,
 	leases: leaseContract,
 	machines: machineContract,
+	nodes: nodeContract,
 	passkeys: passkeyContract,
 	policy: policyContract,
 	quotas: quotaContract,

@@ -8,6 +8,7 @@ import { type Changes, createChanges, type Trust } from "./changes.ts";
 import { claimDatabase } from "./claim-database.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
+import { createMembership } from "./membership.ts";
 import { type FindAlterations, migrate } from "./migrate.ts";
 import type { ReadPool } from "./read-pools.ts";
 import { exportToSqlite } from "./sqlite-export.ts";
@@ -60,6 +61,7 @@ export async function openPostgresStore({
 		const findAlterations = await migrate(writing, now.toISOString());
 		const pools = await openReadPools(links);
 		changes = createChanges(writing, guard);
+		const { join, nodes, ...membership } = createMembership(links, pools.requests);
 		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared });
 		const adapter = createAdapter({
 			pools,
@@ -72,6 +74,8 @@ export async function openPostgresStore({
 		return {
 			...adapter,
 			state: links.state,
+			join,
+			nodes,
 			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
@@ -79,7 +83,7 @@ export async function openPostgresStore({
 			...integrityChecks(pools.everything, guard, findAlterations),
 			altered: guard.noticed,
 			async close() {
-				await Promise.all([writer.close(), ...Object.values(pools).map((pool) => pool.close())]);
+				await Promise.all([writer.close(), membership.close(), ...Object.values(pools).map((pool) => pool.close())]);
 				await links.close();
 			},
 		};

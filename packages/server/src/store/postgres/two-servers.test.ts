@@ -1,10 +1,11 @@
 /* Two servers that share one database of a real PostgreSQL, without a cache in front of it. */
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import type { Maker } from "../../policy/model.ts";
 import { countEvents, eventsAfter, isChainIntact } from "../../testing/events.ts";
-import { aBinding, anAccount, anEvent, aToken, aVersion } from "../../testing/rows.ts";
+import { aBinding, anAccount, anEvent, aToken, aVersion, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { Store } from "../store.ts";
 import { aside, openPostgresTestStore } from "./testing.ts";
@@ -114,4 +115,28 @@ test("a read is not answered when another server has removed its role meanwhile,
 	const facts = { wanted: "secrets:read", reason: "not_found", request_id: "r" };
 	assert.deepEqual(await eventsAfter(there, start, [realm.id]), [["access.denied", facts]]);
 	assert.ok(await isChainIntact(here));
+});
+
+test("servers list one another while they live", options, async (t) => {
+	const { here, there, aside } = await setUp(t);
+	const [one, other] = ["one", "other"].map((name) => ({
+		...{ id: newId(), name, version: "0.1.0", address: `https://${name}`, started_at: MADE_AT },
+	}));
+	assert.ok(one && other);
+	await here.join(one);
+	await there.join(other);
+	const list = async () => (await here.nodes()).map(({ name, status }) => [name, status]);
+	assert.deepEqual(await list(), [
+		["one", "active"],
+		["other", "active"],
+	]);
+	const statusOf = async (name: string) => (await list()).find(([found]) => found === name)?.[1];
+	// Until its next sign of life.
+	do await aside("UPDATE svc.node SET seen_at = seen_at - interval '11 s' WHERE name = 'other'");
+	while ((await statusOf("other")) !== "silent");
+	while ((await statusOf("other")) !== "active") await pause(20);
+	await aside("DELETE FROM svc.node WHERE name = 'one'");
+	while ((await statusOf("one")) !== "active") await pause(20);
+	await there.close();
+	assert.deepEqual(await list(), [["one", "active"]]);
 });

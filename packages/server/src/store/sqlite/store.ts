@@ -9,6 +9,7 @@ import type { Store } from "../store.ts";
 import { isBeforeMacs, noteMacs, wasAdopted } from "./adopt.ts";
 import { createDisk, createLowDiskThrottle, type Disk, type FileSystem, throttleWrites } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
+import { createLoneNode } from "./lone-node.ts";
 import { pendingMigration } from "./migrate.ts";
 import { openReader } from "./open.ts";
 import { createReadTransaction } from "./read-transaction.ts";
@@ -79,6 +80,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		return {
 			...cache.over(adapter),
 			state: () => ({ type: "sqlite", status: "healthy" }),
+			...createLoneNode(),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => readers.questions.times(),

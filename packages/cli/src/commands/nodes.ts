@@ -1,0 +1,29 @@
+import type { Command } from "commander";
+import { rows, text } from "../client/answer.ts";
+import { send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { addCommand, type Context } from "../command-line/command.ts";
+import type { Io } from "../io/io.ts";
+import { showTable } from "../io/output.ts";
+import { ids, instants, states } from "../io/table.ts";
+
+/** Adds the command that lists the servers of a database. */
+export function addNodesCommand(program: Command, io: Io): void {
+	addCommand(program, io, {
+		usage: "nodes",
+		summary: "list the servers that use the same database, and when each was last seen",
+		details:
+			"Only for the instance's administrators. A server on SQLite is alone. One that has shown no sign of life for 10 seconds is silent; it is forgotten after a day. One that is stopped in order leaves the list immediately.",
+		examples: ["svc nodes", "svc nodes --json"],
+		isList: true,
+		run: listNodes,
+	});
+}
+
+async function listNodes(context: Context): Promise<void> {
+	const answer = await send(await connect(context), { method: "GET", path: "nodes" });
+	const names = ["name", "status", "version", "address", "started_at", "seen_at", "id"];
+	const lines = rows(answer, "nodes").map((node) => names.map((name) => text(node, name)));
+	const titles = ["NAME", states("STATUS"), "VERSION", "ADDRESS", instants("STARTED"), instants("SEEN"), ids("ID")];
+	await showTable(context, answer, titles, lines, "no nodes");
+}

@@ -1,0 +1,27 @@
+/** Milliseconds between two signs of life of a node. */
+export const BEAT_MS = 2000;
+
+/** Milliseconds without one after which a node counts as silent: stopped, asleep, or cut off from the database. */
+export const SILENT_MS = 10_000;
+
+/** Maximum number of nodes in a list. */
+export const MAX_NODES = 100;
+
+/** A server that uses the store, from its start to its end: a restart makes another node. Design: §14 */
+export interface OwnNode {
+	id: string;
+	/** Name of its machine. */
+	name: string;
+	version: string;
+	/** URL that it is reached at. */
+	address: string;
+	/** ISO 8601 UTC, by its own clock. */
+	started_at: string;
+}
+
+/** A node as the store knows it. */
+export interface Node extends OwnNode {
+	/** Its last sign of life, ISO 8601 UTC by the store's clock. */
+	seen_at: string;
+	status: "active" | "silent";
+}
