@@ -274,3 +274,24 @@ export const leaseOperations = {
 
 /** The store's part for leases. */
 export type LeaseStore = Port<typeof leaseOperations>;
+
+/** A claim of a lease: while it lasts, no other server removes the credential. */
+export interface LeaseClaim {
+	/** False once it may end before the credential is removed, by either clock of this machine: the server may have been stopped meanwhile. */
+	isLive(): boolean;
+	release(): Promise<void>;
+}
+
+/** Claims of leases among the servers of a store. A lease is settled only by the server that has claimed it. */
+export interface LeaseClaims {
+	/** True if other servers may use the store, too. */
+	isShared: boolean;
+	/** Claims a lease for a while; undefined while another server has it. */
+	take(lease_id: string): Promise<LeaseClaim | undefined>;
+}
+
+/** Claims of a server that has its store for itself. */
+export const OWN_CLAIMS: LeaseClaims = {
+	isShared: false,
+	take: async () => ({ isLive: () => true, release: async () => undefined }),
+};

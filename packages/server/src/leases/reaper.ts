@@ -183,8 +183,12 @@ class Loop implements Reaper {
 		await this.#removals.overdue.check();
 	}
 
-	/** Doubts intents of an earlier server. The store handles requests in order, so intents that begin after this call stay untouched. */
+	/**
+	 * Doubts intents of an earlier server. The store handles requests in order, so intents that begin after this call stay untouched. Where servers share
+	 * the store, they may be those of another one: they are doubted when they are due.
+	 */
 	async #recover(): Promise<void> {
+		if (this.#needs.store.claims.isShared) return;
 		this.#recovered ??= this.#needs.store.leases.recover({
 			due_at: this.#needs.clock.now(),
 			last_error: "the server stopped before it was finished",

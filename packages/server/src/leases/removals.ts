@@ -3,7 +3,7 @@ import type { System } from "../system.ts";
 import { createBatches } from "./batches.ts";
 import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
-import type { Lease, LeaseStore, Removal } from "./model.ts";
+import type { Lease, LeaseClaim, LeaseClaims, LeaseStore, Removal } from "./model.ts";
 import { createOverdue, type Overdue } from "./overdue.ts";
 import { type RevokeNeeds, revokeCredential, startOf } from "./revoke.ts";
 import { createTargetHealth } from "./target-health.ts";
@@ -11,7 +11,7 @@ import { createTargetQueue, type TargetQueue } from "./target-queue.ts";
 
 /** Dependencies of running removals. */
 export interface RemovalNeeds extends RevokeNeeds {
-	store: { leases: LeaseStore; audit: Pick<AuditStore, "append"> };
+	store: { leases: LeaseStore; claims: LeaseClaims; audit: Pick<AuditStore, "append"> };
 	system: System;
 	clock: LeaseClock;
 	/** Receives the delay of each verified removal, in milliseconds. */
@@ -29,6 +29,12 @@ const WRITES = 8;
 
 /** Milliseconds without new removals after the store fails, because it could not record them. */
 const STALL_MS = 5000;
+
+/** Answer while another server removes the credential. */
+const ELSEWHERE: Removal = { outcome: "unreachable", message: "another server is revoking it" };
+
+/** Outcome of a removal that did not begin because its claim may be over. */
+const LATE: Removal = { outcome: "unreachable", message: "the server was stopped before it removed it" };
 
 /** The removals under way, and those that come next. */
 export class Removals {
@@ -124,15 +130,22 @@ export class Removals {
 
 	async #remove(id: string, queue: TargetQueue): Promise<Removal> {
 		try {
-			const attempt = await revokeCredential(this.#needs, id);
-			if (attempt === undefined) return { outcome: "absent" };
-			queue.health.end(attempt.removal);
-			this.#note(attempt.lease, attempt.removal);
-			return attempt.removal;
+			const claim = await this.#needs.store.claims.take(id);
+			if (claim === undefined) return ELSEWHERE;
+			return await this.#removeClaimed(id, queue, claim).finally(claim.release);
 		} catch (error) {
 			this.stall(error);
 			throw error;
 		}
+	}
+
+	async #removeClaimed(id: string, queue: TargetQueue, claim: LeaseClaim): Promise<Removal> {
+		const remove = async (lease: Lease) => (claim.isLive() ? this.#needs.remove(lease) : LATE);
+		const attempt = await revokeCredential({ ...this.#needs, remove }, id);
+		if (attempt === undefined) return { outcome: "absent" };
+		queue.health.end(attempt.removal);
+		this.#note(attempt.lease, attempt.removal);
+		return attempt.removal;
 	}
 
 	#note(lease: Lease, removal: Removal): void {

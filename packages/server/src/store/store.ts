@@ -6,7 +6,7 @@ import { engineOperations } from "../engines/model.ts";
 import { factorOperations } from "../factors/model.ts";
 import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
-import { leaseOperations } from "../leases/model.ts";
+import { type LeaseClaims, leaseOperations } from "../leases/model.ts";
 import { machineOperations } from "../machines/model.ts";
 import type { Node, OwnNode } from "../nodes/model.ts";
 import { type Implementation, type Operation, type Port, read, write } from "../operation.ts";
@@ -109,6 +109,8 @@ export interface Store extends Operations, BackupSource {
 	altered: Promise<void>;
 	/** Tells what stores the data, and whether it can be reached. */
 	state(): StoreState;
+	/** Claims of leases among the servers that use the store. */
+	claims: LeaseClaims;
 	/** Joins the servers that use the store, until it is closed. */
 	join(node: OwnNode): Promise<void>;
 	/** Lists the servers that use the store, in the order in which they joined. */

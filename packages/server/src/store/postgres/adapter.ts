@@ -51,6 +51,8 @@ interface Ways {
 	writer: Writer;
 	change: Change;
 	macs: RowMacs;
+	/** Whether other servers claim leases, too. */
+	isShared: boolean;
 	/** Returns the keys of rows, the active one first; none before the store got them. */
 	keys(): readonly RowKey[];
 	/** Names what another program altered, in the state that the transaction reads. */
@@ -96,7 +98,7 @@ type All<Nouns> = { [Noun in keyof Nouns]: Async<Nouns[Noun]> };
 
 function readsOf(
 	db: Snapshot,
-	{ alterations, keys }: Pick<Ways, "alterations" | "keys">,
+	{ alterations, isShared, keys }: Pick<Ways, "alterations" | "isShared" | "keys">,
 ): All<Implementations<"read"> & Implementations<"scan">> {
 	return {
 		accounts: accountReads(db),
@@ -107,7 +109,7 @@ function readsOf(
 		health: { alterations: () => alterations(db.sql) },
 		invitations: invitationReads(db),
 		keys: keyReads(db),
-		leases: leaseReads(db),
+		leases: leaseReads(db, isShared),
 		machines: machineReads(db),
 		policy: policyReads(db),
 		realms: realmReads(db),

@@ -46,8 +46,8 @@ export interface Changes {
 /** Milliseconds to wait for the database after a commit without an answer. */
 const SETTLE_MS = 10_000;
 
-/** Creates what makes changes over a connection. */
-export function createChanges(link: ReconnectingConnection, trust: Trust): Changes {
+/** Makes the changes of a link. */
+export function createChanges(link: ReconnectingConnection, trust: Trust, claimant: Change["claimant"]): Changes {
 	let running: Running | undefined;
 	/** End of the log after the last change that was answered. */
 	let kept: ChainEnd | undefined;
@@ -57,6 +57,7 @@ export function createChanges(link: ReconnectingConnection, trust: Trust): Chang
 		...createRowChanges(link, rows, () => now().ledger),
 		sql: link,
 		ledger: () => now().ledger,
+		claimant,
 		append: (event, known) => now().chain.append(event, known),
 	};
 	return {

@@ -14,6 +14,8 @@ export interface Change extends RowChanges {
 	append: Append;
 	/** The rows' MACs; undefined where no row gets one. */
 	ledger(): RowLedger | undefined;
+	/** Names this server where it settles only the leases that it has claimed; undefined where it has the database for itself. */
+	claimant(): string | undefined;
 }
 
 /** Operations, each of which answers a promise. */

@@ -1,22 +1,33 @@
+import { type LeaseClaims, OWN_CLAIMS } from "../../leases/model.ts";
 import { BEAT_MS, MAX_NODES, type Node, type OwnNode, SILENT_MS } from "../../nodes/model.ts";
+import { createSemaphore } from "../../semaphore.ts";
+import { storeAway } from "../answers.ts";
 import type { Store } from "../store.ts";
-import type { Connections } from "./connections.ts";
+import { createClaims } from "./claims.ts";
+import type { Sql } from "./connection.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
+import type { Connections } from "./connections.ts";
 
 /** The nodes of a database, as one of them sees them. */
-export interface Membership extends Pick<Store, "join" | "nodes"> {
+export interface Membership extends Pick<Store, "join" | "nodes" | "claims"> {
+	/** Names this node where it claims leases. */
+	claimant(): string | undefined;
 	/** Leaves. */
 	close(): Promise<void>;
 }
 
-/** Milliseconds after which a node that was not seen again is forgotten. */
+/** Milliseconds after which a node that was not seen again, or a claim that has ended, is forgotten. */
 const FORGOTTEN_MS = 24 * 60 * 60 * 1000;
 
-const JOIN = `INSERT INTO node (id, name, version, address, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, clock_timestamp())`;
+const JOIN =
+	"INSERT INTO node (id, name, version, address, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, clock_timestamp())";
 const BEAT = "UPDATE node SET seen_at = clock_timestamp() WHERE id = $1";
 const LEAVE = "DELETE FROM node WHERE id = $1";
-const FORGET = `DELETE FROM node WHERE seen_at < clock_timestamp() - interval '${FORGOTTEN_MS} ms'`;
+const FORGET = [
+	`DELETE FROM node WHERE seen_at < clock_timestamp() - interval '${FORGOTTEN_MS} ms'`,
+	`DELETE FROM lease_claim WHERE until < clock_timestamp() - interval '${FORGOTTEN_MS} ms'`,
+];
 
 const LIST = `SELECT id, name, version, address, started_at,
 	to_char(seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS seen_at,
@@ -24,43 +35,66 @@ const LIST = `SELECT id, name, version, address, started_at,
 	FROM node ORDER BY epoch LIMIT ${MAX_NODES}`;
 
 /**
- * Makes the membership of a server. Its signs of life have a connection of their own, behind no change and no question, and wait for no disk.
+ * Makes the membership of a server. Its signs of life and claims have a connection of their own: they wait for no change, no question and no disk.
  * @param pool answers who the nodes are
+ * @param isShared whether others may be nodes of the same database
  */
-export function createMembership(connections: Pick<Connections, "open">, pool: ReadPool): Membership {
-	let connection: ReconnectingConnection | undefined;
+export function createMembership(links: Pick<Connections, "open">, pool: ReadPool, isShared: boolean): Membership {
+	let link: ReconnectingConnection | undefined;
 	let own: OwnNode | undefined;
-	let timer: NodeJS.Timeout | undefined;
-	let beating: Promise<void> | undefined;
-	const add = async ({ id, name, version, address, started_at }: OwnNode) => {
-		await connection?.run(JOIN, [id, name, version, address, started_at]);
+	let stopBeating = async () => {};
+	const turns = createSemaphore(1);
+	const sql: Pick<Sql, "run"> = {
+		async run(text, values) {
+			const release = await turns.acquire();
+			try {
+				if (link === undefined) throw storeAway();
+				return await link.run(text, values);
+			} finally {
+				release();
+			}
+		},
 	};
-	/** Says that the node lives; one that was forgotten joins again. */
-	const beat = async () => {
-		if (connection === undefined || own === undefined) return;
-		if ((await connection.run(BEAT, [own.id])) === 0) await add(own);
+	const add = ({ id, name, version, address, started_at }: OwnNode) =>
+		sql.run(JOIN, [id, name, version, address, started_at]);
+	const take: LeaseClaims["take"] = async (lease_id) => {
+		if (own === undefined) throw storeAway();
+		return createClaims(sql, own.id).take(lease_id);
 	};
 	return {
 		async join(node) {
-			connection = await connections.open((opened) => opened.script("SET synchronous_commit = off"));
-			own = node;
-			await connection.run(FORGET);
+			link = await links.open((connection) => connection.script("SET synchronous_commit = off"));
+			for (const forget of FORGET) await sql.run(forget);
 			await add(node);
-			timer = setInterval(() => {
-				// While the database is away, the others see that this node is silent.
-				beating ??= beat()
-					.catch(() => undefined)
-					.finally(() => {
-						beating = undefined;
-					});
-			}, BEAT_MS);
-			timer.unref();
+			own = node;
+			stopBeating = beat(async () => {
+				// One that was forgotten joins again.
+				if ((await sql.run(BEAT, [node.id])) === 0) await add(node);
+			});
 		},
-		nodes: () => pool.ask((sql) => sql.rows<Node>(LIST)),
+		nodes: () => pool.ask((session) => session.rows<Node>(LIST)),
+		claims: isShared ? { isShared, take } : OWN_CLAIMS,
+		claimant: () => (isShared ? own?.id : undefined),
 		async close() {
-			clearInterval(timer);
-			await beating;
-			if (own !== undefined) await connection?.run(LEAVE, [own.id]).catch(() => undefined);
+			await stopBeating();
+			if (own !== undefined) await sql.run(LEAVE, [own.id]).catch(() => undefined);
 		},
+	};
+}
+
+/** Gives signs of life, one at a time. While the database is away, others see that this node is silent. @returns what ends them */
+function beat(sign: () => Promise<void>): () => Promise<void> {
+	let beating: Promise<void> | undefined;
+	const timer = setInterval(() => {
+		beating ??= sign()
+			.catch(() => undefined)
+			.finally(() => {
+				beating = undefined;
+			});
+	}, BEAT_MS);
+	timer.unref();
+	return async () => {
+		clearInterval(timer);
+		await beating;
 	};
 }

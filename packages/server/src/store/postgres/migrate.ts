@@ -9,11 +9,12 @@ import { LOG } from "./migrations/0003-log.ts";
 import { VERSIONS_BY_AGE } from "./migrations/0004-versions-by-age.ts";
 import { INVITATIONS_BY_ID } from "./migrations/0005-invitations-by-id.ts";
 import { NODES } from "./migrations/0006-nodes.ts";
+import { LEASE_CLAIMS } from "./migrations/0007-lease-claims.ts";
 import { schemaObjects } from "./schema-objects.ts";
 
 /** The schema's history. Never edit a migration after a release; add a new one at the end. */
 const MIGRATIONS: readonly { name: string; sql: string }[] = [
-	...[ACCESS, CONTENT, LOG, VERSIONS_BY_AGE, INVITATIONS_BY_ID, NODES],
+	...[ACCESS, CONTENT, LOG, VERSIONS_BY_AGE, INVITATIONS_BY_ID, NODES, LEASE_CLAIMS],
 ];
 
 /** Makes the list of the migrations that were applied, unless it is there. */

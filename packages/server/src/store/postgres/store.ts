@@ -60,8 +60,8 @@ export async function openPostgresStore({
 		});
 		const findAlterations = await migrate(writing, now.toISOString());
 		const pools = await openReadPools(links);
-		changes = createChanges(writing, guard);
-		const { join, nodes, ...membership } = createMembership(links, pools.requests);
+		const { join, nodes, claims, ...membership } = createMembership(links, pools.requests, isShared);
+		changes = createChanges(writing, guard, membership.claimant);
 		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared });
 		const adapter = createAdapter({
 			pools,
@@ -69,13 +69,13 @@ export async function openPostgresStore({
 			change: changes.change,
 			macs: guard.macs,
 			keys: guard.keys,
+			isShared,
 			alterations: async (sql) => [...new Set([...(await findAlterations(sql)), ...guard.found])],
 		});
 		return {
 			...adapter,
 			state: links.state,
-			join,
-			nodes,
+			...{ join, nodes, claims },
 			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),

@@ -3,6 +3,7 @@ import type { Database } from "better-sqlite3";
 import type { IntegrityReport } from "../../backups/model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
+import { OWN_CLAIMS } from "../../leases/model.ts";
 import { system } from "../../system.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
@@ -80,6 +81,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		return {
 			...cache.over(adapter),
 			state: () => ({ type: "sqlite", status: "healthy" }),
+			claims: OWN_CLAIMS,
 			...createLoneNode(),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: throttle.seen,

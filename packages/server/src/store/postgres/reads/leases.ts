@@ -1,13 +1,14 @@
 import { type LeaseFilter, OPEN_STATES } from "../../../leases/model.ts";
 import { isIn } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
+import { IS_UNCLAIMED } from "../claims.ts";
 import type { Async, Snapshot } from "../database.ts";
 
 type LeaseReads = Async<Implementations<"read">["leases"] & Implementations<"scan">["leases"]>;
 
-/** Answers questions about leases. */
-export function leaseReads(db: Snapshot): LeaseReads {
-	return { ...single(db), ...queue(db), ...lists(db), ...counts(db), ...marks(db) };
+/** Answers questions about leases. @param isShared whether other servers claim leases, too: what one has claimed is due to none */
+export function leaseReads(db: Snapshot, isShared: boolean): LeaseReads {
+	return { ...single(db), ...queue(db, isShared ? IS_UNCLAIMED : "true"), ...lists(db), ...counts(db), ...marks(db) };
 }
 
 function single(db: Snapshot): Pick<LeaseReads, "byId" | "byCredential" | "byNames"> {
@@ -35,12 +36,13 @@ const OPEN_TARGETS = `WITH RECURSIVE open (target) AS (
 SELECT target, (SELECT min(due_at) FROM lease WHERE target = open.target AND due_at IS NOT NULL) AS due_at
 FROM open WHERE target IS NOT NULL`;
 
-function queue(db: Snapshot): Pick<LeaseReads, "due" | "activeAt" | "openTargets" | "nextDue"> {
+function queue(db: Snapshot, isFree: string): Pick<LeaseReads, "due" | "activeAt" | "openTargets" | "nextDue"> {
 	const open = () => db.sql.rows<{ target: string; due_at: number }>(OPEN_TARGETS);
 	return {
 		due: (target, now_ms, limit, from_ms = 0) =>
 			db.sql.rows(
-				"SELECT id, engine, config_id, state, due_at FROM lease WHERE target = $1 AND due_at >= $2 AND due_at <= $3 ORDER BY due_at LIMIT $4",
+				`SELECT id, engine, config_id, state, due_at FROM lease
+				WHERE target = $1 AND due_at >= $2 AND due_at <= $3 AND ${isFree} ORDER BY due_at LIMIT $4`,
 				[target, from_ms, now_ms, limit],
 			),
 		activeAt: (target, after, limit) =>

@@ -1,7 +1,8 @@
 import type { AuditEvent } from "../../../audit/model.ts";
 import { type Lease, TRANSITIONS, type Transition } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
-import type { Async, Change } from "../database.ts";
+import { hasClaim } from "../claims.ts";
+import type { Change, Async } from "../database.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { transition } from "./lease-transition.ts";
 
@@ -21,9 +22,14 @@ export function ending(db: Change): Ending {
 			return true;
 		};
 	};
+	const settle = close(TRANSITIONS.settle, { last_error: "" });
 	return {
 		abort: close(TRANSITIONS.abort),
-		settle: close(TRANSITIONS.settle, { last_error: "" }),
+		async settle(input, event) {
+			const claimant = db.claimant();
+			if (claimant !== undefined && !(await hasClaim(db.sql, input.id, claimant))) return false;
+			return settle(input, event);
+		},
 		abandon: close(TRANSITIONS.abandon),
 	};
 }

@@ -1,0 +1,140 @@
+/* Leases of two servers that share one database of a real PostgreSQL. */
+import assert from "node:assert/strict";
+import { after, type TestContext, test } from "node:test";
+import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
+import { openLeaseClock } from "../../leases/clock.ts";
+import type { Lease, Removal } from "../../leases/model.ts";
+import { createReaper } from "../../leases/reaper.ts";
+import { countEvents, eventsAfter, isChainIntact } from "../../testing/events.ts";
+import { addLease } from "../../testing/leases.ts";
+import { createTestLog } from "../../testing/log.ts";
+import { aLease, anEvent, MADE_AT, newId } from "../../testing/rows.ts";
+import { addAccount, addRealm } from "../../testing/rules.ts";
+import { createTestSystem } from "../../testing/system.ts";
+import type { Store } from "../store.ts";
+import { aside, openPostgresTestStore } from "./testing.ts";
+
+const options = { skip: skipWithoutPostgres };
+const NOW_MS = Date.parse(MADE_AT);
+let server: Promise<Postgres> | undefined;
+after(async () => (await server)?.stop());
+
+/** Opens two stores on a new database, as servers do, with a realm in it. */
+async function setUp(t: TestContext) {
+	server ??= startPostgres();
+	const running = await server;
+	const { store: here, database } = await openPostgresTestStore(t, running);
+	const { store: there } = await openPostgresTestStore(t, running, database);
+	for (const store of [here, there])
+		await store.join({ id: newId(), name: "n", version: "0.1.0", address: "https://n", started_at: MADE_AT });
+	const realm = await addRealm(here, await addAccount(here));
+	const add = (state: "intent" | "revoking", due_at = NOW_MS) =>
+		addLease(here, state, aLease(realm.id, { target: "a", due_at }));
+	const lapse = () => aside(running, database, "UPDATE svc.lease_claim SET until = clock_timestamp()");
+	return { here, there, realm, add, lapse, aside: (text: string) => aside(running, database, text) };
+}
+
+const settle = (store: Store, { id }: Lease) => store.leases.settle({ id, closed_at: MADE_AT }, anEvent());
+const due = async (store: Store) => (await store.leases.due("a", NOW_MS, 10)).map(({ id }) => id);
+
+test("a lease that one server has claimed is due to none, and claimed by no other", options, async (t) => {
+	const { here, there, add } = await setUp(t);
+	const lease = await add("revoking");
+	for (const store of [here, there]) assert.deepEqual(await due(store), [lease.id]);
+	const claim = await here.claims.take(lease.id);
+	assert.equal(claim?.isLive(), true);
+	assert.equal(await there.claims.take(lease.id), undefined);
+	for (const store of [here, there]) assert.deepEqual(await due(store), []);
+	await claim?.release();
+	for (const store of [here, there]) assert.deepEqual(await due(store), [lease.id]);
+	assert.ok(await there.claims.take(lease.id));
+});
+
+test("a lease is settled once, by the server that has claimed it", options, async (t) => {
+	const { here, there, add } = await setUp(t);
+	const lease = await add("revoking");
+	assert.equal(await settle(here, lease), false);
+	await here.claims.take(lease.id);
+	const start = await countEvents(here);
+	assert.equal(await settle(there, lease), false);
+	assert.equal(await countEvents(here), start);
+	assert.equal(await settle(here, lease), true);
+	assert.equal(await settle(here, lease), false);
+	assert.equal((await there.leases.byId(lease.id))?.state, "revoked");
+});
+
+test("a server that slept past its claim settles nothing, and the other one does", options, async (t) => {
+	const { here, there, add, lapse } = await setUp(t);
+	const lease = await add("revoking");
+	const slept = await here.claims.take(lease.id);
+	await lapse();
+	assert.deepEqual(await due(there), [lease.id]);
+	const claim = await there.claims.take(lease.id);
+	assert.ok(claim);
+	assert.equal(await settle(here, lease), false);
+	// What it still releases is not its own any more.
+	await slept?.release();
+	assert.equal(await here.claims.take(lease.id), undefined);
+	assert.equal(await settle(there, lease), true);
+	await claim.release();
+	// A credential that came back is another attempt's.
+	assert.equal(await there.leases.reopen({ id: lease.id, due_at: NOW_MS }, anEvent()), true);
+	assert.equal(await settle(here, lease), false);
+});
+
+test("a claim of a server that was stopped is not live any more", options, async (t) => {
+	const { here, add } = await setUp(t);
+	const lease = await add("revoking");
+	t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+	const claim = await here.claims.take(lease.id);
+	t.mock.timers.setTime(Date.now() + 71_000);
+	assert.equal(claim?.isLive(), true);
+	t.mock.timers.setTime(Date.now() + 2_000);
+	assert.equal(claim?.isLive(), false);
+});
+
+test("a claim for longer than any server makes is none", options, async (t) => {
+	const { here, add, aside } = await setUp(t);
+	const lease = await add("revoking");
+	await aside(`INSERT INTO svc.lease_claim VALUES ('${lease.id}', 'nobody', 'infinity')`);
+	assert.deepEqual(await due(here), [lease.id]);
+	assert.ok(await here.claims.take(lease.id));
+});
+
+/** Makes the reaper of a server whose targets are well. */
+async function reaperOf(t: TestContext, store: Store, remove: (lease: Lease) => Promise<Removal>) {
+	const system = createTestSystem();
+	const { log } = createTestLog();
+	const clock = await openLeaseClock({ store, system, log });
+	const probe = async () => ({ outcome: "healthy", message: "" }) as const;
+	const reaper = createReaper({ store, system, log, clock, pause: { isPaused: false }, remove, probe });
+	t.after(() => reaper.stop());
+	return reaper;
+}
+
+test("two servers revoke what is due, each credential once", options, async (t) => {
+	const { here, there, realm, add } = await setUp(t);
+	const leases = [];
+	for (let count = 0; count < 30; count++) leases.push(await add("revoking"));
+	const start = await countEvents(here);
+	const removed: string[] = [];
+	const remove = async ({ id }: Lease): Promise<Removal> => {
+		removed.push(id);
+		return { outcome: "absent" };
+	};
+	const reapers = await Promise.all([here, there].map((store) => reaperOf(t, store, remove)));
+	await Promise.all(reapers.map((reaper) => reaper.runOnce()));
+	assert.deepEqual(removed.toSorted(), leases.map(({ id }) => id).toSorted());
+	const settled = (await eventsAfter(here, start, [realm.id])).filter(([type]) => type === "lease.revoked");
+	assert.equal(settled.length, leases.length);
+	assert.ok(await isChainIntact(there));
+});
+
+test("a server that starts doubts no intent of another, until it is due", options, async (t) => {
+	const { there, add } = await setUp(t);
+	const [young, old] = [await add("intent", NOW_MS + 60_000), await add("intent")];
+	const reaper = await reaperOf(t, there, async () => ({ outcome: "absent" }));
+	await reaper.runOnce();
+	assert.equal((await there.leases.byId(young.id))?.state, "intent");
+	assert.equal((await there.leases.byId(old.id))?.state, "aborted");
+});

@@ -1,0 +1,52 @@
+import type { LeaseClaim, LeaseClaims } from "../../leases/model.ts";
+import { system } from "../../system.ts";
+import type { Sql } from "./connection.ts";
+import { harmless } from "./failure.ts";
+
+/** Milliseconds for which a claim lasts: longer than an engine and its target take. */
+const CLAIM_MS = 120_000;
+
+/** Milliseconds of it in which its server begins to act: the rest is for the act itself. */
+const ACTING_MS = 0.6 * CLAIM_MS;
+
+/** Tells whether a claim lasts now. One that lasts longer than any was not made by a server. */
+const LASTS = `lease_claim.until > clock_timestamp() AND lease_claim.until <= clock_timestamp() + interval '${CLAIM_MS} ms'`;
+
+/** Tells of a row of `lease` that no server is revoking its credential. */
+export const IS_UNCLAIMED = `NOT EXISTS (SELECT FROM lease_claim WHERE lease_id = lease.id AND ${LASTS})`;
+
+const TAKE = `INSERT INTO lease_claim (lease_id, node_id, until) VALUES ($1, $2, clock_timestamp() + interval '${CLAIM_MS} ms')
+	ON CONFLICT (lease_id) DO UPDATE SET node_id = excluded.node_id, until = excluded.until
+	WHERE NOT (${LASTS})`;
+const RELEASE = "DELETE FROM lease_claim WHERE lease_id = $1 AND node_id = $2";
+const HELD = `SELECT FROM lease_claim WHERE lease_id = $1 AND node_id = $2 AND ${LASTS}`;
+
+/** Tells whether a node has a claim of a lease, in the state that the transaction reads. */
+export async function hasClaim(sql: Sql, lease_id: string, node_id: string): Promise<boolean> {
+	return (await sql.rows(HELD, [lease_id, node_id])).length > 0;
+}
+
+/** Makes the claims of a node, in transactions of their own. @param sql runs one statement at a time */
+export function createClaims(sql: Pick<Sql, "run">, node_id: string): Pick<LeaseClaims, "take"> {
+	const run = (text: string, lease_id: string) =>
+		sql.run(text, [lease_id, node_id]).catch((error: unknown) => {
+			throw harmless(error);
+		});
+	const claimOf = (lease_id: string): LeaseClaim => {
+		// The time before the answer counts, too.
+		const [at_ms, uptime_ms] = [system.now().getTime(), system.uptimeMs()];
+		return {
+			isLive: () => system.uptimeMs() - uptime_ms < ACTING_MS && system.now().getTime() - at_ms < ACTING_MS,
+			// One that stays ends by itself.
+			release: () => run(RELEASE, lease_id).then(noResult, noResult),
+		};
+	};
+	return {
+		async take(lease_id) {
+			const claim = claimOf(lease_id);
+			return (await run(TAKE, lease_id)) > 0 ? claim : undefined;
+		},
+	};
+}
+
+const noResult = () => undefined;
