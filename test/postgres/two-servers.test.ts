@@ -1,6 +1,7 @@
 /* Two servers as processes of their own, which share one database on a real PostgreSQL. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import process from "node:process";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
 import { events } from "../harness/events.ts";
@@ -75,6 +76,72 @@ test("a token or session that ends on one server is refused on the other with th
 	refused(await there.get("/auth/whoami", { token: leaver.token }), 401, "unauthorized");
 	ok(await here.post(`/users/${leaver.id}/disable`, undefined, { token: admin.token }));
 	refused(await there.post("/auth/login", { email: leaver.email, password: leaver.password }), 401);
+});
+
+test("no read is older than a write that was answered before it began", options, async () => {
+	let answered = (await secret(here, admin, slug, "RACED", "a value")).version;
+	let isOver = false;
+	const write = async () => {
+		for (let turn = 0; turn < 50; turn++)
+			answered = (await secret(turn % 2 === 0 ? here : there, admin, slug, "RACED", `value ${turn}`)).version;
+		isOver = true;
+	};
+	let reads = 0;
+	const readAgain = async (on: Api) => {
+		for (; !isOver; reads++) {
+			const least = answered;
+			const { version } = ok(await read(on, "RACED", admin.token));
+			assert.ok(version >= least, `version ${version} was read after ${least} was answered`);
+		}
+	};
+	await Promise.all([write(), ...[here, here, there, there].map(readAgain)]);
+	assert.ok(reads > 50, `${reads}`);
+});
+
+test("no read takes place with a role that was taken away before it began", options, async () => {
+	const racer = await person(here, "racer");
+	await secret(here, admin, slug, "GUARDED", "a value");
+	/** Changes of the role that have begun, and those that were answered: odd numbers give it, even ones take it away. */
+	let [begun, answered] = [0, 0];
+	const change = async () => {
+		for (let turn = 0; turn < 20; turn++) {
+			const on = turn % 2 === 0 ? here : there;
+			begun++;
+			await bind(on, admin, slug, racer, "viewer");
+			answered = begun++;
+			ok(await on.delete(`/realms/${slug}/policy/bindings/${racer.id}`, { token: admin.token }));
+			answered = begun;
+		}
+	};
+	const counts = { 200: 0, 404: 0 };
+	const readAgain = async (on: Api) => {
+		while (begun < 40 || answered < 40) {
+			const before = answered;
+			const { status } = await read(on, "GUARDED", racer.token);
+			assert.ok(status === 200 || status === 404, `${status}`);
+			counts[status]++;
+			if (begun === before) assert.equal(status, before % 2 === 1 ? 200 : 404);
+		}
+	};
+	await Promise.all([change(), ...[here, there, there].map(readAgain)]);
+	refused(await read(there, "GUARDED", racer.token), 404, "not_found");
+	assert.ok(counts[200] > 0 && counts[404] > 0, JSON.stringify(counts));
+});
+
+test("a server that was stopped meanwhile answers no read with a token that has ended", options, async () => {
+	await secret(here, admin, slug, "STOPPED", "a value");
+	const { id, token } = await apiToken(here, admin, "read");
+	ok(await read(there, "STOPPED", token));
+	const pid = servers[1]?.pid ?? assert.fail("no server");
+	process.kill(pid, "SIGSTOP");
+	let answer: ReturnType<typeof read>;
+	try {
+		answer = read(there, "STOPPED", token);
+		ok(await here.delete(`/auth/tokens/${id}`, { token: admin.token }));
+	} finally {
+		process.kill(pid, "SIGCONT");
+	}
+	refused(await answer, 401, "unauthorized");
 });
 
 test("both servers continue one chain, with each answered read in it once", options, async () => {
