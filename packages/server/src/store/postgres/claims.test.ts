@@ -101,6 +101,18 @@ test("a claim for longer than any server makes is none", options, async (t) => {
 	assert.ok(await here.claims.take(lease.id));
 });
 
+test("the lease clock that is saved is that of the server that is ahead", options, async (t) => {
+	const { here, there } = await setUp(t);
+	const [ahead, behind] = [2000, 1000].map((lease_ms) => ({ lease_ms, uptime_ms: 7, boot_id: "boot" }));
+	assert.ok(ahead && behind);
+	await here.leases.saveClock(ahead);
+	await there.leases.saveClock(behind);
+	assert.deepEqual(await there.leases.clock(), ahead);
+	const later = { ...behind, lease_ms: 3000 };
+	await there.leases.saveClock(later);
+	assert.deepEqual(await here.leases.clock(), later);
+});
+
 /** Makes the reaper of a server whose targets are well. */
 async function reaperOf(t: TestContext, store: Store, remove: (lease: Lease) => Promise<Removal>) {
 	const system = createTestSystem();

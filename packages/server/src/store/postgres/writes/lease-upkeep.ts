@@ -1,4 +1,4 @@
-import { TRANSITIONS } from "../../../leases/model.ts";
+import { type ClockMark, TRANSITIONS } from "../../../leases/model.ts";
 import { from } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Change } from "../database.ts";
@@ -37,7 +37,7 @@ export function upkeep(db: Change): Upkeep {
 		recover: ({ due_at, last_error }) =>
 			transit(db, TRANSITIONS.doubt, { due_at, last_error }, "due_at IS NOT NULL", []),
 		distrust: ({ due_at }) => distrust(db, due_at),
-		saveClock: (mark) => setMeta(db, "lease_clock", JSON.stringify(mark)),
+		saveClock: (mark) => saveClock(db, mark),
 		async resume(event) {
 			const wasPaused = (await db.remove("meta", "name = 'leases_paused'")) > 0;
 			if (wasPaused) db.append(event);
@@ -46,6 +46,13 @@ export function upkeep(db: Change): Upkeep {
 		forget: (closed_before) =>
 			db.remove("lease", `id IN (SELECT id FROM lease WHERE closed_at < $1 LIMIT ${MAX_FORGOTTEN})`, [closed_before]),
 	};
+}
+
+/** Saves the lease clock, unless a server whose clock is ahead has saved it: nobody's next start goes back. */
+async function saveClock(db: Change, mark: ClockMark): Promise<void> {
+	const [saved] = await db.believed("meta", "name = 'lease_clock'");
+	const { lease_ms }: Pick<ClockMark, "lease_ms"> = saved === undefined ? { lease_ms: 0 } : JSON.parse(saved.value);
+	if (lease_ms <= mark.lease_ms) await setMeta(db, "lease_clock", JSON.stringify(mark));
 }
 
 /** Takes every lease whose row another program altered for one that must be revoked. @returns how many */
