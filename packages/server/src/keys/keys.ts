@@ -5,6 +5,8 @@ import type { MasterKey } from "../crypto/master-key.ts";
 import { rotateDataKey, rotateMasterKey } from "../crypto/rotation.ts";
 import { KEY_BYTES } from "../crypto/xaes.ts";
 import { AppError, FatalError } from "../errors.ts";
+import type { LeaseClaims } from "../leases/model.ts";
+import type { Node } from "../nodes/model.ts";
 import { type RefusalNeeds, requireInstanceAdmin } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
@@ -18,9 +20,15 @@ export interface MasterKeySource extends Pick<MasterKey, "fingerprint" | "origin
 	next(): Promise<MasterKey | undefined>;
 }
 
+/** The servers that use the store. */
+interface OtherServers {
+	claims: Pick<LeaseClaims, "isShared">;
+	nodes(): Promise<Node[]>;
+}
+
 /** Dependencies of the key rules. */
 export interface KeyNeeds extends RefusalNeeds {
-	store: RefusalNeeds["store"] & { keys: ListedKeyStore; realms: Pick<RealmStore, "access"> };
+	store: RefusalNeeds["store"] & { keys: ListedKeyStore; realms: Pick<RealmStore, "access"> } & OtherServers;
 	system: System;
 	keyring: Keyring;
 	master: MasterKeySource;
@@ -79,7 +87,7 @@ interface Rotation {
  * Replaces the active key of a purpose, the record key of a named realm, or the master key. Anything that older keys sealed or
  * signed stays valid, except for cursors, which end with their key.
  * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, conflict (there is no next master key, it is no key, or
- * its file cannot be written)
+ * its file cannot be written; or other servers use the store)
  * Design: §5
  */
 export async function rotateKey(
@@ -90,12 +98,24 @@ export async function rotateKey(
 	await requireInstanceAdmin(needs, actor, "write");
 	if (slug !== undefined && purpose !== "record")
 		throw new AppError("validation_failed", "a realm has only a record key: leave realm out, or rotate record");
+	if (slug === undefined) await refuseBesideOthers(needs.store);
 	if (purpose === "master") return rotateMaster(needs, actor);
 	const realm = slug === undefined ? undefined : await findRealm(needs, actor, slug);
 	const event = eventBy(actor, needs.system.now(), "key.rotated", realm, { purpose });
 	const id = await rotateDataKey({ keys: needs.store.keys, keyring: needs.keyring }, purpose, realm?.id ?? "", event);
 	if (purpose === "rows") needs.renewRows();
 	return { id: id.toString("hex"), previous: "", message: AFTER[purpose] };
+}
+
+/** Refuses while other servers use the store: they would go on with the keys that they read at their start. ADR 18 */
+async function refuseBesideOthers({ claims, nodes }: OtherServers): Promise<void> {
+	if (!claims.isShared) return;
+	const active = (await nodes()).filter(({ status }) => status === "active");
+	if (active.length <= 1) return;
+	throw new AppError(
+		"conflict",
+		"other servers use the database, and would go on with the old key: stop all but one (`svc nodes` lists them), and try again",
+	);
 }
 
 /** Effects of a key's rotation on existing data. */
