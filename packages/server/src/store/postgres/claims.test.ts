@@ -37,7 +37,7 @@ async function setUp(t: TestContext) {
 const settle = (store: Store, { id }: Lease) => store.leases.settle({ id, closed_at: MADE_AT }, anEvent());
 const due = async (store: Store) => (await store.leases.due("a", NOW_MS, 10)).map(({ id }) => id);
 
-test("a lease that one server has claimed is due to none, and claimed by no other", options, async (t) => {
+test("a claimed lease is due on neither server, and the other server cannot claim it", options, async (t) => {
 	const { here, there, add } = await setUp(t);
 	const lease = await add("revoking");
 	for (const store of [here, there]) assert.deepEqual(await due(store), [lease.id]);
@@ -93,7 +93,7 @@ test("a claim of a server that was stopped is not live any more", options, async
 	assert.equal(claim?.isLive(), false);
 });
 
-test("a claim for longer than any server makes is none", options, async (t) => {
+test("a claim longer than a server makes is ignored", options, async (t) => {
 	const { here, add, aside } = await setUp(t);
 	const lease = await add("revoking");
 	await aside(`INSERT INTO svc.lease_claim VALUES ('${lease.id}', 'nobody', 'infinity')`);

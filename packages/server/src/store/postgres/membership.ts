@@ -10,7 +10,7 @@ import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 import type { Connections } from "./connections.ts";
 
 /** The nodes of a database, as one of them sees them. */
-export interface Membership extends Pick<Store, "join" | "nodes" | "claims"> {
+interface Membership extends Pick<Store, "join" | "nodes" | "claims"> {
 	/** Names this node where it claims leases. */
 	claimant(): string | undefined;
 	/** Leaves. */

@@ -6,7 +6,7 @@ import type { Async, Snapshot } from "../database.ts";
 
 type LeaseReads = Async<Implementations<"read">["leases"] & Implementations<"scan">["leases"]>;
 
-/** Answers questions about leases. @param isShared whether other servers claim leases, too: what one has claimed is due to none */
+/** Answers questions about leases. @param isShared whether other servers claim leases, too: a claimed one is due on no server */
 export function leaseReads(db: Snapshot, isShared: boolean): LeaseReads {
 	return { ...single(db), ...queue(db, isShared ? IS_UNCLAIMED : "true"), ...lists(db), ...counts(db), ...marks(db) };
 }
