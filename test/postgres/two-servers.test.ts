@@ -169,14 +169,19 @@ test("a server that shares nothing does not start beside them", options, async (
 	for (const on of [here, there]) ok(await read(on, "COUNTED", admin.token));
 });
 
-test("keys of the instance are not replaced while both servers use them, and those of a realm are", options, async () => {
-	const rotate = (body: object) => here.post("/keys/rotate", body, { token: admin.token });
-	for (const purpose of ["master", "session", "portable", "rows"]) refused(await rotate({ purpose }), 409, "conflict");
-	await secret(here, admin, slug, "BEFORE", "a value");
-	ok(await rotate({ purpose: "record", realm: slug }));
-	await secret(here, admin, slug, "AFTER", "a value");
-	for (const key of ["BEFORE", "AFTER"]) assert.equal(ok(await read(there, key, admin.token)).value, "a value");
-});
+test(
+	"keys of the instance are not replaced while both servers use them, and those of a realm are",
+	options,
+	async () => {
+		const rotate = (body: object) => here.post("/keys/rotate", body, { token: admin.token });
+		for (const purpose of ["master", "session", "portable", "rows"])
+			refused(await rotate({ purpose }), 409, "conflict");
+		await secret(here, admin, slug, "BEFORE", "a value");
+		ok(await rotate({ purpose: "record", realm: slug }));
+		await secret(here, admin, slug, "AFTER", "a value");
+		for (const key of ["BEFORE", "AFTER"]) assert.equal(ok(await read(there, key, admin.token)).value, "a value");
+	},
+);
 
 test("each server lists both, and one that has stopped is gone", options, async () => {
 	type Nodes = { nodes: { address: string; status: string }[] };

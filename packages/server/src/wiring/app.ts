@@ -41,6 +41,7 @@ import { leaseRoutes } from "../leases/routes.ts";
 import { type Limits, lowDiskLimit, questionLimit } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { machineRoutes } from "../machines/routes.ts";
+import type { NodeNeeds } from "../nodes/nodes.ts";
 import { nodeRoutes } from "../nodes/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { createIdentify } from "../policy/authenticate.ts";
@@ -140,10 +141,7 @@ export function wireApp(parts: AppParts) {
 		...revocationRoutes({ ...needs, ...parts.engines }),
 		...operatorSyncRoutes({ ...secrets, isComplete: parts.isComplete }),
 		...auditRoutes({ ...needs, verifications }),
-		...backupRoutes(server.backups),
-		...keyRoutes(server.keys),
-		...nodeRoutes(needs),
-		...doctorRoutes(server.doctor),
+		...careRoutes(server),
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);
@@ -189,7 +187,21 @@ function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) 
 		backups: { ...needs, ...parts.backups, log },
 		keys: { ...needs, master, renewRows: renewal.start },
 		doctor: { ...needs, ...wireDoctor(parts) },
+		nodes: needs,
 	};
+}
+
+/** Makes the routes of the server's own care. */
+function careRoutes({ backups, keys, doctor, nodes }: Care): Route[] {
+	return [...backupRoutes(backups), ...keyRoutes(keys), ...doctorRoutes(doctor), ...nodeRoutes(nodes)];
+}
+
+/** Dependencies of the routes of the server's own care. */
+interface Care {
+	backups: Parameters<typeof backupRoutes>[0];
+	keys: Parameters<typeof keyRoutes>[0];
+	doctor: Parameters<typeof doctorRoutes>[0];
+	nodes: NodeNeeds;
 }
 
 /** Makes what logins at providers share. */

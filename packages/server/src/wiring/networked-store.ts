@@ -30,13 +30,7 @@ export interface NetworkedOptions {
  * Opens the store that `database_url` names, and takes the data directory for this server: certificate, keys and backups are there.
  * @throws FatalError saying what to do
  */
-export async function openNetworkedStore({
-	config,
-	now,
-	log,
-	isShared,
-	onFailure,
-}: NetworkedOptions): Promise<Store> {
+export async function openNetworkedStore({ config, now, log, isShared, onFailure }: NetworkedOptions): Promise<Store> {
 	const { data_dir } = config;
 	const address = readAddress(config);
 	if (hasDatabase(data_dir))

@@ -136,7 +136,8 @@ test("two servers revoke what is due, each credential once", options, async (t) 
 	};
 	const reapers = await Promise.all([here, there].map((store) => reaperOf(t, store, remove)));
 	await Promise.all(reapers.map((reaper) => reaper.runOnce()));
-	assert.deepEqual(removed.toSorted(), leases.map(({ id }) => id).toSorted());
+	assert.equal(removed.length, leases.length);
+	assert.deepEqual(new Set(removed), new Set(leases.map(({ id }) => id)));
 	const settled = (await eventsAfter(here, start, [realm.id])).filter(([type]) => type === "lease.revoked");
 	assert.equal(settled.length, leases.length);
 	assert.ok(await isChainIntact(there));

@@ -102,20 +102,24 @@ test("a read is not answered when another server has revoked its token meanwhile
 	assert.equal(await countEvents(there), start);
 });
 
-test("a read is not answered when another server has removed its role meanwhile, as the log says", options, async (t) => {
-	const { here, there, realm, member } = await setUp(t);
-	const token = aToken(member.id);
-	await here.tokens.create(token, anEvent());
-	const grants: Maker["grants"] = [{ realm_id: realm.id, capability: "secrets:read", isAdminOnly: false }];
-	const maker: Maker = { user_id: member.id, jti: undefined, token_id: token.id, grants };
-	assert.equal(await read(there, maker, realm.id), "done");
-	await here.policy.unbind({ realm_id: realm.id, user_id: member.id }, anEvent());
-	const start = await countEvents(there);
-	assert.equal(await read(there, maker, realm.id), "not_found");
-	const facts = { wanted: "secrets:read", reason: "not_found", request_id: "r" };
-	assert.deepEqual(await eventsAfter(there, start, [realm.id]), [["access.denied", facts]]);
-	assert.ok(await isChainIntact(here));
-});
+test(
+	"a read is not answered when another server has removed its role meanwhile, as the log says",
+	options,
+	async (t) => {
+		const { here, there, realm, member } = await setUp(t);
+		const token = aToken(member.id);
+		await here.tokens.create(token, anEvent());
+		const grants: Maker["grants"] = [{ realm_id: realm.id, capability: "secrets:read", isAdminOnly: false }];
+		const maker: Maker = { user_id: member.id, jti: undefined, token_id: token.id, grants };
+		assert.equal(await read(there, maker, realm.id), "done");
+		await here.policy.unbind({ realm_id: realm.id, user_id: member.id }, anEvent());
+		const start = await countEvents(there);
+		assert.equal(await read(there, maker, realm.id), "not_found");
+		const facts = { wanted: "secrets:read", reason: "not_found", request_id: "r" };
+		assert.deepEqual(await eventsAfter(there, start, [realm.id]), [["access.denied", facts]]);
+		assert.ok(await isChainIntact(here));
+	},
+);
 
 test("servers list one another while they live", options, async (t) => {
 	const { here, there, aside } = await setUp(t);
