@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ListedEvent } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
@@ -100,15 +100,37 @@ for (const [what, sql] of Object.entries(LOSSES)) {
 	});
 }
 
-test("a list of secrets that was believed is refused once the key of its rows is gone", async (t) => {
+/** A secret of a store of its own, the list that has it, and the read of the version that the list names. */
+async function listedSecret(t: TestContext) {
 	const opened = await openTestStore(t);
+	const { secrets } = opened.store;
 	const realm = await addRealm(opened.store, await addAccount(opened.store));
-	await opened.store.secrets.set(aVersion(realm.id, "k"), anEvent());
-	const list = async () => opened.store.secrets.list(realm.id, "dev", "", 100);
-	assert.equal((await list()).length, 1);
-	await opened.store.guard([{ id: Buffer.alloc(8, 2), bytes: Buffer.alloc(32, 2) }]);
-	await assert.rejects(list, refusesAltered);
+	await secrets.set(aVersion(realm.id, "k"), anEvent());
+	const list = async () => secrets.list(realm.id, "dev", "", 100);
+	const refs = await list();
+	return { ...opened, list, read: async () => secrets.versionsAt(refs) };
+}
+
+test("a list of secrets, and a version, that were believed are refused once the key of their rows is gone", async (t) => {
+	const { store, list, read } = await listedSecret(t);
+	for (const ask of [list, read]) assert.equal((await ask()).length, 1);
+	await store.guard([{ id: Buffer.alloc(8, 2), bytes: Buffer.alloc(32, 2) }]);
+	for (const ask of [list, read]) await assert.rejects(ask, refusesAltered);
 });
+
+const CHANGES_OF_A_VERSION = ["pre_encrypted = 1", "expires_at = '2040'", "id = 'another'", "mac = NULL"];
+
+for (const change of CHANGES_OF_A_VERSION) {
+	test(`a version that was read before is refused with ${change} by another program's hand`, async (t) => {
+		const { file, read } = await listedSecret(t);
+		assert.equal((await read())[0]?.key, "k");
+		const aside = openWriter(file);
+		aside.exec(`UPDATE secret_version SET ${change}`);
+		aside.close();
+		await nextTurn();
+		await assert.rejects(read, refusesAltered);
+	});
+}
 
 test("a history that lacks a version between its oldest and its newest is refused, and so is that version", async () => {
 	const realm = await addRealm(store, owner);

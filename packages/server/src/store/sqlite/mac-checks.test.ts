@@ -12,6 +12,7 @@ import { invitationReads } from "./reads/invitations.ts";
 import { machineReads } from "./reads/machines.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
+import { secretListReads } from "./reads/secret-lists.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { trustReads } from "./reads/trusts.ts";
 import { realmLists } from "./realm-lists.ts";
@@ -67,6 +68,8 @@ fill("invitation", { ...made, email: ID, digest, expires_at: `'${LATER}'` });
 fill("invitation_binding", { invitation_id: ID, realm_id: "'0000'", role: "'viewer'" });
 const secret = { realm_id: "'r'", environment: "'dev'", key: ID, version: "1", created_at: AT };
 fill("secret", secret);
+const version = { version: "1", pre_encrypted: "0", comment: "''", created_by: "'u'", created_at: AT };
+fill("secret_version", { ...version, secret_id: "i + 1", id: ID, value: "zeroblob(9)" });
 
 const reader = drizzle({ client: db });
 const invitations = invitationReads(reader);
@@ -122,6 +125,22 @@ for (const [name, [ask, count]] of Object.entries(COUNTS)) {
 		checked = 0;
 		assert.equal(ask(), count);
 		assert.equal(checked, 0);
+	});
+}
+
+const secrets = secretListReads(db);
+const REFS = Array.from({ length: 10 }, (_, index) => ({ secret_id: index + 1, version: 1, bytes: 9 }));
+const REPEATED: Record<string, () => unknown[]> = {
+	"secrets.list": () => secrets.list("r", "dev", "0", 10) as unknown[],
+	"secrets.versionsAt": () => secrets.versionsAt(REFS) as unknown[],
+};
+
+for (const [name, ask] of Object.entries(REPEATED)) {
+	test(`${name} does not judge a row again that has not changed`, () => {
+		judged = 0;
+		assert.deepEqual([ask().length, judged >= 10], [10, true]);
+		judged = 0;
+		assert.deepEqual([ask().length, judged], [10, 0]);
 	});
 }
 

@@ -2,31 +2,70 @@ import type { Database } from "better-sqlite3";
 import type { RowValue } from "../../../crypto/row-macs.ts";
 import type { ListedVersion, SecretVersion } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
-import { coveredColumns } from "../../row-kinds.ts";
+import { coveredColumns, type RowTable } from "../../row-kinds.ts";
 import type { Implementations } from "../../store.ts";
-import { KEYS, verified } from "../row-guard.ts";
+import { knownRows } from "../known-rows.ts";
+import { verified } from "../row-guard.ts";
 import { BOUND, createStatements } from "../statements.ts";
 
 type Reads = Implementations<"read">["secrets"];
 
-/** A version as SQLite has it, and its place among the references. */
-type Stored = Omit<SecretVersion, "pre_encrypted"> & { pre_encrypted: number; at: number };
+const covered = (table: RowTable, as: string) => coveredColumns(table).map((name) => `${as}.${name}`);
+
+/** Columns of a version: all that its MAC covers, and the MAC. */
+const VERSION = [...covered("secret_version", "v"), "hex(v.mac)"];
+const OF_VERSION = ["v.value", "v.comment", "v.created_by", "v.created_at"];
+const WANTED = [...VERSION, ...OF_VERSION, "s.realm_id", "s.environment", "s.key", "json_each.key"];
 
 /** One statement for all: one for each version costs twice as much. A value opens under its own name alone: the name needs no MAC here. */
-const VERSIONS = `SELECT json_each.key AS at, v.id, v.version, v.value, v.pre_encrypted, v.comment, v.expires_at, v.created_by, v.created_at,
-	s.realm_id, s.environment, s.key
+const VERSIONS = `SELECT ${WANTED.join(", ")}
 	FROM json_each(${BOUND}) CROSS JOIN secret s ON s.id = json_each.value ->> 0
-	CROSS JOIN ${verified("secret_version")} v ON v.secret_id = s.id AND v.version = json_each.value ->> 1`;
+	CROSS JOIN secret_version v ON v.secret_id = s.id AND v.version = json_each.value ->> 1`;
+const BELIEVED_VERSION = `SELECT version FROM ${verified("secret_version")} WHERE secret_id = ? AND version = ?`;
 
 /** Columns of a secret with its current version: all that the two MACs cover, the MACs, and what else a list shows. */
-const LISTED = [
-	...coveredColumns("secret").map((name) => `s.${name}`),
-	...coveredColumns("secret_version").map((name) => `v.${name}`),
-	"hex(s.mac || v.mac)",
-	"length(v.value)",
-	"v.created_at",
-];
-const AT = {
+const PAIR = [...covered("secret", "s"), ...covered("secret_version", "v"), "hex(s.mac || v.mac)"];
+const LISTED = [...PAIR, "length(v.value)", "v.created_at"];
+
+const CURRENT = "v.secret_id = s.id AND v.version = s.version";
+/** All of a realm's, whatever their environment, as they are: one that another program moved must not be missing in its own. */
+const LIVE = `SELECT ${LISTED.join(", ")} FROM secret s LEFT JOIN secret_version v ON ${CURRENT}
+	WHERE s.realm_id = ${BOUND} AND s.deleted_at IS NULL AND s.id > ${BOUND} ORDER BY s.id`;
+const BELIEVED_PAIR = `SELECT v.version FROM ${verified("secret")} s LEFT JOIN ${verified("secret_version")} v ON ${CURRENT}
+	WHERE s.id = ${BOUND}`;
+
+/** Questions about many secrets at once. */
+export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"> {
+	const prepare = createStatements(db);
+	const isThere = (text: string, ...key: unknown[]) => typeof prepare(text).pluck().get(...key) === "number";
+	// A secret without its current version: somebody took that away.
+	const pairs = knownRows(db, PAIR.length, ([id]) => isThere(BELIEVED_PAIR, id));
+	const versions = knownRows(db, VERSION.length, ([id, version]) => isThere(BELIEVED_VERSION, id, version));
+	return {
+		list(realm_id, environment, after, limit) {
+			const listed: ListedVersion[] = [];
+			const judge = pairs();
+			for (const row of prepare(LIVE).raw().iterate(realm_id, Number(after)) as IterableIterator<RowValue[]>) {
+				if (!judge(row)) throw rowAltered();
+				if (environment === undefined || row[LISTED_AT.environment] === environment) listed.push(listedIn(row));
+				if (listed.length === limit) break;
+			}
+			return listed;
+		},
+		versionsAt(wanted) {
+			const found: (SecretVersion | undefined)[] = wanted.map(() => undefined);
+			const names = JSON.stringify(wanted.map(({ secret_id, version }) => [secret_id, version]));
+			const judge = versions();
+			for (const row of prepare(VERSIONS).raw().all(names) as RowValue[][]) {
+				if (!judge(row)) throw rowAltered();
+				found[row[VERSION_AT.place] as number] = versionIn(row);
+			}
+			return found;
+		},
+	};
+}
+
+const LISTED_AT = {
 	secret_id: LISTED.indexOf("s.id"),
 	environment: LISTED.indexOf("s.environment"),
 	key: LISTED.indexOf("s.key"),
@@ -36,75 +75,46 @@ const AT = {
 	created_at: LISTED.indexOf("v.created_at"),
 };
 
-const CURRENT = "v.secret_id = s.id AND v.version = s.version";
-/** All of a realm's, whatever their environment, as they are: one that another program moved must not be missing in its own. */
-const LIVE = `SELECT ${LISTED.join(", ")} FROM secret s LEFT JOIN secret_version v ON ${CURRENT}
-	WHERE s.realm_id = ${BOUND} AND s.deleted_at IS NULL AND s.id > ${BOUND} ORDER BY s.id`;
-const VERIFIED = `SELECT v.version FROM ${verified("secret")} s LEFT JOIN ${verified("secret_version")} v ON ${CURRENT}
-	WHERE s.id = ${BOUND}`;
-
-/** Rows remembered, of some 600 bytes each: a megabyte. */
-const MAX_KNOWN = 2048;
-
-/** Questions about many secrets at once. */
-export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"> {
-	const prepare = createStatements(db);
-	const beginVerifying = createRowVerifier(db);
+function listedIn(row: readonly RowValue[]): ListedVersion {
 	return {
-		list(realm_id, environment, after, limit) {
-			const listed: ListedVersion[] = [];
-			const verifyRow = beginVerifying();
-			for (const row of prepare(LIVE).raw().iterate(realm_id, Number(after)) as IterableIterator<RowValue[]>) {
-				verifyRow(row);
-				if (environment === undefined || row[AT.environment] === environment) listed.push(versionIn(row));
-				if (listed.length === limit) break;
-			}
-			return listed;
-		},
-		versionsAt(wanted) {
-			const found: (SecretVersion | undefined)[] = wanted.map(() => undefined);
-			const names = JSON.stringify(wanted.map(({ secret_id, version }) => [secret_id, version]));
-			for (const { at, pre_encrypted, ...row } of prepare(VERSIONS).all(names) as Stored[])
-				found[at] = { ...row, pre_encrypted: pre_encrypted === 1 };
-			return found;
-		},
+		secret_id: row[LISTED_AT.secret_id] as number,
+		environment: row[LISTED_AT.environment] as ListedVersion["environment"],
+		key: row[LISTED_AT.key] as string,
+		version: row[LISTED_AT.version] as number,
+		bytes: row[LISTED_AT.bytes] as number,
+		expires_at: row[LISTED_AT.expires_at] as string | null,
+		created_at: row[LISTED_AT.created_at] as string,
+		position: String(row[LISTED_AT.secret_id]),
 	};
 }
 
-/**
- * Creates what refuses altered rows of a list. A row that is as it was when its MACs were right is accepted without them: comparing it takes a tenth of the
- * time.
- */
-function createRowVerifier(db: Database): () => (row: RowValue[]) => void {
-	const prepare = createStatements(db);
-	const known = new Map<RowValue | undefined, RowValue[]>();
-	let keys: unknown;
-	const verifyRow = (row: RowValue[]) => {
-		const id = row[AT.secret_id];
-		const before = known.get(id);
-		if (before?.every((value, at) => value === row[at])) return;
-		// A secret without its current version: somebody took that away.
-		if (typeof prepare(VERIFIED).pluck().get(id) !== "number") throw rowAltered();
-		if (known.size >= MAX_KNOWN) known.clear();
-		known.set(id, row);
-	};
-	return () => {
-		const now = prepare(`SELECT ${KEYS}`).pluck().get();
-		if (now !== keys) known.clear();
-		keys = now;
-		return verifyRow;
-	};
-}
+const VERSION_AT = {
+	id: WANTED.indexOf("v.id"),
+	realm_id: WANTED.indexOf("s.realm_id"),
+	environment: WANTED.indexOf("s.environment"),
+	key: WANTED.indexOf("s.key"),
+	version: WANTED.indexOf("v.version"),
+	value: WANTED.indexOf("v.value"),
+	pre_encrypted: WANTED.indexOf("v.pre_encrypted"),
+	comment: WANTED.indexOf("v.comment"),
+	expires_at: WANTED.indexOf("v.expires_at"),
+	created_by: WANTED.indexOf("v.created_by"),
+	created_at: WANTED.indexOf("v.created_at"),
+	place: WANTED.indexOf("json_each.key"),
+};
 
-function versionIn(row: readonly RowValue[]): ListedVersion {
+function versionIn(row: readonly RowValue[]): SecretVersion {
 	return {
-		secret_id: row[AT.secret_id] as number,
-		environment: row[AT.environment] as ListedVersion["environment"],
-		key: row[AT.key] as string,
-		version: row[AT.version] as number,
-		bytes: row[AT.bytes] as number,
-		expires_at: row[AT.expires_at] as string | null,
-		created_at: row[AT.created_at] as string,
-		position: String(row[AT.secret_id]),
+		id: row[VERSION_AT.id] as string,
+		realm_id: row[VERSION_AT.realm_id] as string,
+		environment: row[VERSION_AT.environment] as SecretVersion["environment"],
+		key: row[VERSION_AT.key] as string,
+		version: row[VERSION_AT.version] as number,
+		value: row[VERSION_AT.value] as Buffer,
+		pre_encrypted: row[VERSION_AT.pre_encrypted] === 1,
+		comment: row[VERSION_AT.comment] as string,
+		expires_at: row[VERSION_AT.expires_at] as string | null,
+		created_by: row[VERSION_AT.created_by] as string,
+		created_at: row[VERSION_AT.created_at] as string,
 	};
 }
