@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import { cp, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { readConfig } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { loadMasterKey } from "../crypto/master-key.ts";
@@ -27,12 +29,16 @@ const compiled = await makeFolder({ after });
 const server = await makeBackedUp({ after });
 const images = await makeFolder({ after });
 
-/** @returns the signal that ended it, and its error output */
-async function run(directory: string, task: BackupTask, target: string): Promise<[signal: unknown, said: string]> {
-	const child = spawn(process.execPath, [PROCESS, directory, task, target, server.backup], {
+function start(directory: string, task: BackupTask, target: string) {
+	return spawn(process.execPath, [PROCESS, directory, task, target, server.backup], {
 		stdio: ["ignore", "ignore", "pipe"],
 		env: { NODE_COMPILE_CACHE: compiled },
 	});
+}
+
+/** @returns the signal that ended it, and its error output */
+async function run(directory: string, task: BackupTask, target: string): Promise<[signal: unknown, said: string]> {
+	const child = start(directory, task, target);
 	let said = "";
 	child.stderr.setEncoding("utf8").on("data", (text: string) => {
 		said += text;
@@ -138,4 +144,52 @@ test("an adoption that is killed before any change of a file leaves a database t
 		died++;
 	}
 	assert.ok(died > 5 && died < MOST_STEPS_OF_ADOPTION / EVERY, `it died ${died} times`);
+});
+
+/** Rows whose adoption changes far more pages than SQLite keeps in memory: it writes the others to its log before the commit. */
+const MANY_ROWS = 100_000;
+
+/** Adds rows, as another program does. */
+function addRows(directory: string): void {
+	const db = openWriter(join(directory, "svc.db"));
+	db.prepare(
+		`INSERT INTO known_source (pair, user_id, seen_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		SELECT randomblob(32), (SELECT min(id) FROM account), '2030-01-01T00:00:00.000Z' FROM n`,
+	).run(MANY_ROWS);
+	db.close();
+}
+
+/** Kills an adoption once SQLite's log has so many bytes. @returns the signal that ended it */
+async function adoptUntil(directory: string, bytes: number): Promise<unknown> {
+	const log = join(directory, "svc.db-wal");
+	const child = start(directory, "adopt", "never");
+	const ended = once(child, "close");
+	while (child.exitCode === null && child.signalCode === null) {
+		if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) >= bytes) child.kill("SIGKILL");
+		await delay(1);
+	}
+	const [, signal] = await ended;
+	return signal;
+}
+
+/** Counts the rows that have no MAC, and the events of adoptions. */
+function adoptedIn(directory: string): unknown {
+	const db = openWriter(join(directory, "svc.db"));
+	const count = (from: string) => db.prepare(`SELECT count(*) FROM ${from}`).pluck().get();
+	try {
+		return [count("known_source WHERE mac IS NULL"), count("audit_event WHERE type = 'rows.adopted'")];
+	} finally {
+		db.close();
+	}
+}
+
+test("an adoption that is killed inside its transaction changes nothing, and can be repeated", async () => {
+	const directory = await imageOf("adopt-many");
+	addRows(directory);
+	for (const mebibytes of [0.1, 4, 8]) {
+		assert.equal(await adoptUntil(directory, mebibytes * 1024 * 1024), "SIGKILL");
+		assert.deepEqual(adoptedIn(directory), [MANY_ROWS, 0], `killed after ${mebibytes} MiB`);
+	}
+	assert.deepEqual(await run(directory, "adopt", "never"), [null, ""]);
+	assert.deepEqual(await accountsOf(directory), ACCOUNTS);
 });
