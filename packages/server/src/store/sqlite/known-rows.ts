@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { RowValue } from "../../crypto/row-macs.ts";
-import { KEYS } from "./row-guard.ts";
-import { createStatements } from "./statements.ts";
+import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../row-kinds.ts";
+import { believed, KEYS } from "./row-guard.ts";
 
 /** Rows remembered, of some 600 bytes each: a megabyte. */
 const MAX_KNOWN = 2048;
@@ -9,17 +9,30 @@ const MAX_KNOWN = 2048;
 /** Tells whether a row may be believed, or throws. */
 type Judge = (row: readonly RowValue[]) => boolean;
 
+/** Names the keys for many rows of one statement: SQLite asks for them once. */
+export const KEYS_ONCE = `(SELECT ${KEYS})`;
+
 /**
- * Makes what judges the rows of a question: one that is as it was when its MACs fitted is believed without them. To compare it takes a tenth of the time.
- * @param compared number of columns, at the beginning of a row, that are compared: its number first, all that its MACs cover, and the MACs
- * @param isSound judges a row by its MACs
- * @returns a function that begins a question: rows that were believed under former keys are judged again
+ * Lists the columns of rows that are compared: all that their MACs cover, the MACs, and the keys that rows are believed under.
+ * @param tables each with the name that the statement gives it; the first one's key is the first column
  */
-export function knownRows(db: Database, compared: number, isSound: Judge): () => Judge {
-	const prepare = createStatements(db);
+export function comparedColumns(tables: Partial<Record<RowTable, string>>, keys = KEYS): string[] {
+	const named = Object.entries(tables) as [RowTable, string][];
+	const covered = named.flatMap(([table, as]) => {
+		const { bytes = [] }: RowKind = ROW_KINDS[table];
+		return coveredColumns(table).map((name) => (bytes.includes(name) ? `quote(${as}.${name})` : `${as}.${name}`));
+	});
+	return [...covered, `hex(${named.map(([, as]) => `${as}.mac`).join(" || ")})`, keys];
+}
+
+/**
+ * Makes what judges rows: one that is as it was when its MACs fitted is believed without them. To compare it takes a tenth of the time.
+ * @param compared number of columns, at the beginning of a row, that are compared; the first one finds the row
+ * @param isSound judges a row by its MACs
+ */
+export function knownRows(compared: number, isSound: Judge): Judge {
 	const known = new Map<RowValue | undefined, RowValue[]>();
-	let keys: unknown;
-	const judge: Judge = (row) => {
+	return (row) => {
 		const before = known.get(row[0]);
 		if (before?.every((value, at) => value === row[at])) return true;
 		if (!isSound(row)) return false;
@@ -27,10 +40,21 @@ export function knownRows(db: Database, compared: number, isSound: Judge): () =>
 		known.set(row[0], row.slice(0, compared));
 		return true;
 	};
-	return () => {
-		const now = prepare(`SELECT ${KEYS}`).pluck().get();
-		if (now !== keys) known.clear();
-		keys = now;
-		return judge;
+}
+
+/** A row that may be believed: gives the values of the columns that its MAC covers. */
+export type KnownRow = (column: string) => RowValue | undefined;
+
+/** Prepares the question for one row by its key, for questions that every change asks. */
+export function knownRow(db: Database, table: RowTable): (key: unknown) => KnownRow | undefined {
+	const covered = coveredColumns(table);
+	const compared = comparedColumns({ [table]: table });
+	const isRow = `${covered[0]} = ?`;
+	const find = db.prepare(`SELECT ${compared.join(", ")} FROM ${table} WHERE ${isRow}`).raw();
+	const believe = db.prepare(`SELECT 1 FROM ${believed(table)} WHERE ${isRow}`).pluck();
+	const judge = knownRows(compared.length, ([key]) => believe.get(key) !== undefined);
+	return (key) => {
+		const row = find.get(key) as RowValue[] | undefined;
+		return row !== undefined && judge(row) ? (column) => row[covered.indexOf(column)] : undefined;
 	};
 }

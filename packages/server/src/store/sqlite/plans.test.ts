@@ -224,7 +224,7 @@ test("versions are looked up by the index of their numbers, each once", () => {
 	assert.deepEqual(plans.flat().filter(isScan), []);
 	assert.match(
 		plans.flat().join("; "),
-		/SCAN json_each .*SEARCH s .*\(rowid=\?\).*secret_version .*\(secret_id=\? AND version=\?\)/,
+		/SCAN json_each .*SEARCH s .*\(rowid=\?\).*SEARCH v .*\(secret_id=\? AND version=\?\)/,
 	);
 });
 

@@ -127,6 +127,7 @@ const ARGUMENTS: Record<string, unknown[]> = {
 const COUNTS = "counts what is stored, and grants nothing: to check each row would take seconds";
 const CHOICE = "chooses the rows of the page, each of which is then looked up in the views";
 const OF_LEASES = "an altered lease hides nothing: it is named as altered, due immediately, and keeps its name taken";
+const KNOWN = "a row that is not as it was when it was believed is looked up in the views";
 const WRAPPED = "the master key wraps each key, and the tip counts what its row says";
 
 /** Questions that read rows as they are, with the tables and the reason. */
@@ -172,13 +173,13 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"secrets.count": ["secret", COUNTS],
 	"secrets.countDeleted": ["deleted_secret", COUNTS],
 	"secrets.countExpiring": ["realm secret secret_version", COUNTS],
-	"secrets.list": [
-		"secret secret_version",
-		"a row that is not as it was when it was verified is looked up in the views",
-	],
+	"secrets.list": ["secret secret_version", KNOWN],
 	"tokens.count": ["api_token", COUNTS],
 	"trusts.count": ["trust", COUNTS],
-	"secrets.versionsAt": ["secret", "a value opens under its own name alone, so an altered name shows none"],
+	"secrets.versionsAt": [
+		"secret secret_version",
+		`${KNOWN}; a value opens under its own name alone, so an altered name shows none`,
+	],
 };
 
 /** Tables, of those whose rows authenticate themselves, that a statement names without their view. */

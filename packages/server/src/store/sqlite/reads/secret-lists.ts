@@ -2,18 +2,14 @@ import type { Database } from "better-sqlite3";
 import type { RowValue } from "../../../crypto/row-macs.ts";
 import type { ListedVersion, SecretVersion } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
-import { coveredColumns, type RowTable } from "../../row-kinds.ts";
 import type { Implementations } from "../../store.ts";
-import { knownRows } from "../known-rows.ts";
+import { comparedColumns, KEYS_ONCE, knownRows } from "../known-rows.ts";
 import { verified } from "../row-guard.ts";
 import { BOUND, createStatements } from "../statements.ts";
 
 type Reads = Implementations<"read">["secrets"];
 
-const covered = (table: RowTable, as: string) => coveredColumns(table).map((name) => `${as}.${name}`);
-
-/** Columns of a version: all that its MAC covers, and the MAC. */
-const VERSION = [...covered("secret_version", "v"), "hex(v.mac)"];
+const VERSION = comparedColumns({ secret_version: "v" }, KEYS_ONCE);
 const OF_VERSION = ["v.value", "v.comment", "v.created_by", "v.created_at"];
 const WANTED = [...VERSION, ...OF_VERSION, "s.realm_id", "s.environment", "s.key", "json_each.key"];
 
@@ -23,8 +19,8 @@ const VERSIONS = `SELECT ${WANTED.join(", ")}
 	CROSS JOIN secret_version v ON v.secret_id = s.id AND v.version = json_each.value ->> 1`;
 const BELIEVED_VERSION = `SELECT version FROM ${verified("secret_version")} WHERE secret_id = ? AND version = ?`;
 
-/** Columns of a secret with its current version: all that the two MACs cover, the MACs, and what else a list shows. */
-const PAIR = [...covered("secret", "s"), ...covered("secret_version", "v"), "hex(s.mac || v.mac)"];
+/** Columns of a secret with its current version. */
+const PAIR = comparedColumns({ secret: "s", secret_version: "v" }, KEYS_ONCE);
 const LISTED = [...PAIR, "length(v.value)", "v.created_at"];
 
 const CURRENT = "v.secret_id = s.id AND v.version = s.version";
@@ -39,14 +35,13 @@ export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"
 	const prepare = createStatements(db);
 	const isThere = (text: string, ...key: unknown[]) => typeof prepare(text).pluck().get(...key) === "number";
 	// A secret without its current version: somebody took that away.
-	const pairs = knownRows(db, PAIR.length, ([id]) => isThere(BELIEVED_PAIR, id));
-	const versions = knownRows(db, VERSION.length, ([id, version]) => isThere(BELIEVED_VERSION, id, version));
+	const isPair = knownRows(PAIR.length, ([id]) => isThere(BELIEVED_PAIR, id));
+	const isVersion = knownRows(VERSION.length, ([id, version]) => isThere(BELIEVED_VERSION, id, version));
 	return {
 		list(realm_id, environment, after, limit) {
 			const listed: ListedVersion[] = [];
-			const judge = pairs();
 			for (const row of prepare(LIVE).raw().iterate(realm_id, Number(after)) as IterableIterator<RowValue[]>) {
-				if (!judge(row)) throw rowAltered();
+				if (!isPair(row)) throw rowAltered();
 				if (environment === undefined || row[LISTED_AT.environment] === environment) listed.push(listedIn(row));
 				if (listed.length === limit) break;
 			}
@@ -55,9 +50,8 @@ export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"
 		versionsAt(wanted) {
 			const found: (SecretVersion | undefined)[] = wanted.map(() => undefined);
 			const names = JSON.stringify(wanted.map(({ secret_id, version }) => [secret_id, version]));
-			const judge = versions();
 			for (const row of prepare(VERSIONS).raw().all(names) as RowValue[][]) {
-				if (!judge(row)) throw rowAltered();
+				if (!isVersion(row)) throw rowAltered();
 				found[row[VERSION_AT.place] as number] = versionIn(row);
 			}
 			return found;
