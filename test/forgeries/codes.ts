@@ -14,6 +14,8 @@ export interface CodePeople {
 	/** Somebody with a second factor, and somebody who gave it up. */
 	readonly factored: Person;
 	readonly unfactored: Person;
+	/** Somebody with two passkeys, and no other second factor. */
+	readonly holder: Person;
 }
 
 /** Codes, invitations and second factors: those that stand, and those that end. */
@@ -69,7 +71,7 @@ export async function endCodes(client: Api, people: CodePeople, codes: Codes): P
 
 /** Requests with codes that ended, each with what it asks for. */
 export function requestsWithEndedCodes(
-	{ ex, factored }: CodePeople,
+	{ ex, factored, holder }: CodePeople,
 	codes: Codes,
 ): [what: string, path: string, body: object][] {
 	const { email, password } = factored;
@@ -77,6 +79,7 @@ export function requestsWithEndedCodes(
 	const { invited } = codes;
 	return [
 		["a password without its second factor", "/auth/login", { email, password }],
+		["a password without its passkey", "/auth/login", { email: holder.email, password: holder.password }],
 		["a recovery code", "/auth/login", { email, password, code: codes.recovery_code }],
 		["a reset code", "/auth/reset", { email: ex.email, code: codes.reset_code, new_password }],
 		[

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { columnsOf, coveredColumns, ROW_KINDS, type RowTable } from "../../packages/server/src/store/row-kinds.ts";
 import { skipWithoutRedis } from "../peers/redis.ts";
@@ -15,7 +16,22 @@ before(async () => {
 	ends.defer(world.close);
 });
 
-for (const table of Object.keys(ROW_KINDS) as RowTable[]) {
+/** Covered columns in which all rows of the world have the same value: no exchange changes anything. */
+const SAME_IN_ALL: readonly string[] = [];
+
+const TABLES = Object.keys(ROW_KINDS) as RowTable[];
+
+test("the world has rows of every kind, and almost every covered column has two values to exchange", options, () => {
+	const without = (forgery: typeof changed) =>
+		TABLES.flatMap((table) =>
+			coveredColumns(table)
+				.filter((column) => withEffect(world, table, [forgery(table, column)]).length === 0)
+				.map((column) => `${table}.${column}`),
+		);
+	assert.deepEqual([without(changed), without(swapped)], [[], SAME_IN_ALL]);
+});
+
+for (const table of TABLES) {
 	const columns = columnsOf(table);
 
 	test(`each column of ${table} that is changed gives no access, hides nothing and is noticed`, options, () =>

@@ -9,8 +9,8 @@ import { startOidcProvider } from "../peers/oidc.ts";
 import { type Redis, startRedis } from "../peers/redis.ts";
 import { type OidcWorld, startOidcWorld } from "../sso/oidc-world.ts";
 import { type Codes, endCodes, makeCodes } from "./codes.ts";
-import { addFormerRealms } from "./former-realms.ts";
 import { endMachines, type Machines, makeMachines } from "./machines.ts";
+import { addOfflineRows } from "./offline-rows.ts";
 
 /** The data of a stopped server at two times, and what people and machines know. */
 export interface ForgedWorld {
@@ -43,7 +43,10 @@ interface Credential {
 	readonly username: string;
 }
 
-const NEWCOMERS = ["owner", "viewer", "ex", "changer", "disabled", "factored", "unfactored", "mallory"] as const;
+const NEWCOMERS = [
+	...["owner", "viewer", "ex", "changer", "disabled"],
+	...["factored", "unfactored", "holder", "mallory"],
+] as const;
 
 type Name = "root" | (typeof NEWCOMERS)[number];
 
@@ -65,7 +68,7 @@ export async function createForgedWorld(): Promise<ForgedWorld> {
 	const made = await fill(sso, redis, ends);
 	const [before, honest] = [join(root, "before"), join(root, "honest")];
 	await sso.server.stop();
-	await addFormerRealms(sso.server.data);
+	await addOfflineRows(sso.server.data, made.people.holder.id);
 	spawnSync("cp", ["-a", sso.server.data, before]);
 	await sso.server.restart();
 	await finish(sso, made);
