@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { AppError } from "../../errors.ts";
+import { aMachine, anAccount, aNewRealm, anEvent, aRealm } from "../../testing/rows.ts";
+import { addAccount, addRealm } from "../../testing/rules.ts";
+import { openTestStore } from "../../testing/store.ts";
+import { openWriter } from "./open.ts";
+
+const { store, file } = await openTestStore({ after });
+const owner = await addAccount(store);
+
+/** Writes into the file as another program does. */
+async function alter(sql: string): Promise<void> {
+	const aside = openWriter(file);
+	aside.exec(sql);
+	aside.close();
+	await nextTurn();
+}
+
+const refusesAltered = (error: unknown) => error instanceof AppError && error.code === "row_altered";
+
+test("the e-mail address of an altered account stays taken", async () => {
+	const { id, email } = await addAccount(store);
+	await alter(`UPDATE account SET instance_admin = 1 WHERE id = '${id}'`);
+	assert.equal((await store.accounts.register(anAccount({ email }), anEvent())).outcome, "email_taken");
+});
+
+test("the slug of an altered realm stays taken", async () => {
+	const { id, slug } = await addRealm(store, owner);
+	await alter(`UPDATE realm SET user_id = (SELECT max(id) FROM account) WHERE id = '${id}'`);
+	const another = aNewRealm(aRealm(owner.id, { slug }));
+	await assert.rejects(async () => store.realms.create(another, anEvent()), refusesAltered);
+});
+
+test("the name of an altered machine stays taken", async () => {
+	const realm = await addRealm(store, owner);
+	const machine = aMachine(realm.id);
+	await store.machines.set(machine, anEvent());
+	await alter(`UPDATE machine SET role = 'admin' WHERE id = '${machine.id}'`);
+	const another = aMachine(realm.id, { name: machine.name });
+	await assert.rejects(async () => store.machines.set(another, anEvent()), refusesAltered);
+});
