@@ -9,6 +9,7 @@ import { openWriter } from "./open.ts";
 
 const { store, file } = await openTestStore({ after });
 const owner = await addAccount(store);
+const eve = await addAccount(store);
 
 /** Writes into the file as another program does. */
 async function alter(sql: string): Promise<void> {
@@ -28,7 +29,7 @@ test("the e-mail address of an altered account stays taken", async () => {
 
 test("the slug of an altered realm stays taken", async () => {
 	const { id, slug } = await addRealm(store, owner);
-	await alter(`UPDATE realm SET user_id = (SELECT max(id) FROM account) WHERE id = '${id}'`);
+	await alter(`UPDATE realm SET user_id = '${eve.id}' WHERE id = '${id}'`);
 	const another = aNewRealm(aRealm(owner.id, { slug }));
 	await assert.rejects(async () => store.realms.create(another, anEvent()), refusesAltered);
 });
