@@ -32,6 +32,21 @@ export const WITH_AN_AIM: readonly Forgery[] = [
 		`INSERT INTO main.binding SELECT 'forged', realm_id, ${MALLORY}, 'admin', granted_by, created_at, mac FROM main.binding LIMIT 1`,
 	),
 	bySql("a higher role", "UPDATE main.binding SET role = 'admin'"),
+	bySql("to sign in without a second factor", "DELETE FROM main.factor"),
+	bySql("another's passkeys", `UPDATE main.factor SET user_id = ${id("root")} WHERE type = 'passkey'`),
+	bySql("a passkey of whose copy nobody learns", "UPDATE main.factor SET last_step = 0 WHERE type = 'passkey'"),
+	bySql("an invitation with higher roles", "UPDATE main.invitation_binding SET role = 'admin'"),
+	bySql("an invitation by somebody else", `UPDATE main.invitation SET created_by = ${id("root")}`),
+	bySql(
+		"a machine that may do more",
+		"UPDATE main.machine SET role = 'admin', scopes = 'read,write,delete', environment = NULL, engines = NULL",
+	),
+	bySql(
+		"to know a machine's token",
+		`UPDATE main.machine_token SET digest = ${DIGEST} WHERE id = (SELECT min(id) FROM main.machine_token)`,
+	),
+	bySql("a trust in everybody", "UPDATE main.trust SET claims = '{}'"),
+	bySql("a JWT used once more", "DELETE FROM main.trust_used"),
 	bySql("another's realm", `UPDATE main.realm SET user_id = ${MALLORY}`),
 	bySql("another's secrets", `UPDATE main.secret SET realm_id = ${MALLORYS_REALM} WHERE environment = 'prod'`),
 	bySql(

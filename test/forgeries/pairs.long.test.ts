@@ -31,6 +31,8 @@ const OF_ROWS: Readonly<Record<string, Forgery>> = {
 	"a row moved to another realm": moved("binding"),
 	"rows as they once were": named(WITH_AN_AIM, "everything that ended, as it once was"),
 	"all accounts deleted": named(WITH_AN_AIM, "to be the first account"),
+	"all second factors deleted": named(WITH_AN_AIM, "to sign in without a second factor"),
+	"all marks of used JWTs deleted": named(WITH_AN_AIM, "a JWT used once more"),
 	"an older value as the current one": named(WITH_AN_AIM, "an older value"),
 	"a lease put off": named(WITH_AN_AIM, "a credential that lives longer"),
 	"a role deleted": named(ofRows("binding"), "a row deleted"),
