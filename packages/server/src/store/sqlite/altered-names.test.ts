@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../../errors.ts";
-import { aMachine, anAccount, aNewRealm, anEvent, aRealm } from "../../testing/rows.ts";
+import { aMachine, aNewRealm, anAccount, anEvent, aRealm } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { openTestStore } from "../../testing/store.ts";
 import { openWriter } from "./open.ts";

@@ -33,7 +33,10 @@ const BELIEVED_PAIR = `SELECT v.version FROM ${verified("secret")} s LEFT JOIN $
 /** Questions about many secrets at once. */
 export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"> {
 	const prepare = createStatements(db);
-	const isThere = (text: string, ...key: unknown[]) => typeof prepare(text).pluck().get(...key) === "number";
+	const isThere = (text: string, ...key: unknown[]) =>
+		typeof prepare(text)
+			.pluck()
+			.get(...key) === "number";
 	// A secret without its current version: somebody took that away.
 	const isPair = knownRows(PAIR.length, ([id]) => isThere(BELIEVED_PAIR, id));
 	const isVersion = knownRows(VERSION.length, ([id, version]) => isThere(BELIEVED_VERSION, id, version));
