@@ -11,7 +11,7 @@ const TTL = "24h";
 const key = newKey("ES256", "forgeries");
 
 /** Subjects of the JWTs that a trust takes: the second trust ends. */
-const [DEPLOY, FORMER] = ["deploy", "former"];
+const [DEPLOY, FORMER, RELEASE] = ["deploy", "former", "release"];
 
 /** Machines, their tokens and trusts: those that stand, and those that end. */
 export interface Machines {
@@ -36,7 +36,7 @@ export async function makeMachines(client: Api, owner: Person, slugs: readonly [
 	const trusts: [path: string, sub: string, max_ttl: string][] = [
 		[`${path}/trusts/first`, DEPLOY, "30m"],
 		[`${path}/trusts/second`, FORMER, "1h"],
-		[`/realms/${other}/machines/${writer.name}/trusts/first`, DEPLOY, "1h"],
+		[`/realms/${other}/machines/${writer.name}/trusts/third`, RELEASE, "1h"],
 	];
 	for (const [at, sub, max_ttl] of trusts) {
 		const body = { issuer: ISSUER, audience: AUDIENCE, claims: { sub }, max_ttl, jwks: { keys: [key.jwk] } };

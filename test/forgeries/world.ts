@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { api } from "../harness/client.ts";
 import { ok } from "../harness/expect.ts";
-import { apiToken, bind, type Person, realm, secret, secretPath, unique } from "../harness/fixtures.ts";
+import { apiToken, bind, invitation, type Person, realm, secret, secretPath, unique } from "../harness/fixtures.ts";
 import { startOidcProvider } from "../peers/oidc.ts";
 import { type Redis, startRedis } from "../peers/redis.ts";
 import { type OidcWorld, startOidcWorld } from "../sso/oidc-world.ts";
@@ -97,6 +97,9 @@ async function fill(sso: OidcWorld, redis: Redis, ends: AsyncDisposableStack) {
 	await secret(client, mallory, mallorys, "FIRST", "value of mallory");
 	for (const who of [viewer, ex, changer, disabled])
 		await bind(client, owner, slug, who, who === changer ? "member" : "viewer");
+	await bind(client, owner, other, changer, "admin");
+	await bind(client, changer, other, viewer, "viewer");
+	await invitation(client, changer, { bindings: [{ realm: other, role: "viewer" }] });
 	const operator = await apiToken(client, owner, "read", { realm: slug, environment: "dev" });
 	const revoked = await apiToken(client, owner, "read,write");
 	const made = ok(
@@ -139,6 +142,8 @@ async function writeSecrets({ client }: OidcWorld, owner: Person, slug: string, 
 	await secret(client, owner, slug, "FIRST", VALUES.prod.FIRST, { environment: "prod" });
 	await secret(client, owner, slug, "SECOND", "second value");
 	await secret(client, owner, slug, "DELETED", "deleted value");
+	for (const value of ["deleted value", "deleted value, newer"])
+		await secret(client, owner, other, "ALSO_DELETED", value, { environment: "prod" });
 	await secret(client, owner, other, "FIRST", "value of another realm");
 	ok(await client.get(`/eso/${slug}?env=dev`, { token: owner.token }));
 }
@@ -186,6 +191,7 @@ async function finish(sso: OidcWorld, made: Made): Promise<void> {
 	await secret(client, owner, made.slug, "SECOND", VALUES.dev.SECOND);
 	ok(await client.delete(`/realms/${made.slug}/leases/${made.ended_lease.id}`, { token: owner.token }));
 	ok(await client.delete(`${secretPath(made.slug, "DELETED")}?env=dev`, { token: owner.token }));
+	ok(await client.delete(`${secretPath(made.other, "ALSO_DELETED")}?env=prod`, { token: owner.token }));
 	await endCodes(client, made.people, made.codes);
 	await endMachines(client, owner, made.machines);
 	ok(await client.get(`/eso/${made.slug}?env=dev`, { token: owner.token }));
