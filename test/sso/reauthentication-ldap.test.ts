@@ -26,6 +26,7 @@ before(async () => {
 	const { ldaps_url: url, ca: ca_cert, bind_dn, bind_password } = slapd;
 	await world.set("tree", { url, ca_cert, bind_dn, bind_password, user_base_dn: PEOPLE });
 	bob = await enter("bob", BOBS);
+	assert.equal(await desk.isAsked(bob), false, "the password has just confirmed him");
 	await enter("carol", CAROLS);
 	await desk.passTime(bob);
 });

@@ -30,9 +30,11 @@ let world: SsoWorld;
 let desk: Desk;
 let corp: OidcProvider;
 let liar: FakeProvider;
-/** Old sessions of Alice at corp, one a test, and one of Mallory at the liar. */
+/** Sessions of Alice at corp, which does not say when she signed in, one a test; and one of Mallory at the liar. */
 let alices: KnownSeat[];
 let mallory: KnownSeat;
+/** An old session by password. */
+let rootSeat: Seat;
 let chromium: Chromium;
 let opened: Awaited<ReturnType<typeof takeSeat>>;
 let prod: string;
@@ -62,7 +64,8 @@ before(async () => {
 	await secret(client, root, slug, "DB_URL", VALUE, { environment: "prod" });
 	prod = `/console/realms/${slug}/secrets/DB_URL?env=prod`;
 	if (skipWithoutChromium === false) await signInWithChromium(slug);
-	await desk.passTime(mallory);
+	rootSeat = await takeRoot();
+	await desk.passTime(rootSeat);
 });
 
 async function signInWithChromium(slug: string): Promise<void> {
@@ -75,6 +78,11 @@ async function signInWithChromium(slug: string): Promise<void> {
 	await heading(page, "Realms");
 	const member = { email: "alice@corp.test", role: "member" };
 	ok(await world.client.post(`/realms/${slug}/policy/bindings`, member, { token: world.root.token }), 201);
+}
+
+async function takeRoot(): Promise<Seat> {
+	const { cookie } = await enter(world.server, world.root);
+	return { cookie, form_token: await tokenOf(world.server, { cookie }) };
 }
 
 const callbackOf = (name: string) => `${world.server.url}/api/v1/auth/oidc/${name}/callback`;
@@ -177,6 +185,24 @@ test("only a provider that says that the person has just signed in confirms some
 	assert.equal(await desk.isAsked(mallory), false);
 });
 
+test("a new session counts as a confirmation only from the sign-in that the provider names", async () => {
+	const seat = await signIn("corp", corp);
+	assert.ok(await desk.isAsked(seat), "corp does not say when Alice signed in");
+	const empty = await desk.confirm(seat, { target: TARGET });
+	await desk.isRefused("a form without a provider", seat, empty, 400);
+	const now_s = Math.floor(Date.now() / 1000);
+	for (const [auth_time, isAsked] of [
+		[undefined, true],
+		[now_s - 310, true],
+		[now_s - 240, false],
+		[now_s, false],
+		[now_s + 3600, true],
+	] as const) {
+		liar.lie = { claims: (truth) => ({ ...truth, ...(auth_time !== undefined && { auth_time }) }) };
+		assert.equal(await desk.isAsked(await signIn("liar", liar)), isAsked, String(auth_time));
+	}
+});
+
 test("what one session asked for confirms no other, and is used up by the attempt", async () => {
 	const [seat, other] = [takeAlice(), takeAlice()];
 	const { way } = await comeBack("corp", await desk.begin(seat, "corp"), seat.browser);
@@ -248,8 +274,6 @@ test("a forged form begins nothing, and a target leads nowhere else", async () =
 });
 
 test("an account with a password is asked for that", async () => {
-	const { cookie } = await enter(world.server, world.root);
-	const seat = { cookie, form_token: await tokenOf(world.server, { cookie }) };
-	const answer = await desk.confirm(seat, { provider: "corp", target: TARGET });
+	const answer = await desk.confirm(rootSeat, { provider: "corp", target: TARGET });
 	assert.deepEqual([answer.status, answer.headers.refresh], [400, undefined]);
 });

@@ -22,9 +22,7 @@ before(async () => {
 	ends.defer(world.close);
 	desk = deskOf(world.server);
 	await world.set("saml");
-	const begun = await desk.beginSignIn("saml", "saml");
-	const posted = await answer(begun, { now: new Date(Date.now() - TEN_MINUTES_MS) });
-	alice = await desk.endSignIn(String(posted.headers.location), begun);
+	alice = await signIn({ now: new Date(Date.now() - TEN_MINUTES_MS) });
 	await desk.passTime(alice);
 });
 
@@ -32,6 +30,12 @@ before(async () => {
 function answer({ location, cookie }: Begun, changes: Partial<Said> = {}) {
 	const said = world.said("saml", { location, cookie, request_id: requestIdOf(location) }, changes);
 	return world.finish("saml", writeDocument(said, world.key), cookie);
+}
+
+async function signIn(changes: Partial<Said>): Promise<Seat> {
+	const begun = await desk.beginSignIn("saml", "saml");
+	const posted = await answer(begun, changes);
+	return desk.endSignIn(String(posted.headers.location), begun);
 }
 
 test("svc requests a new sign-in from the provider and accepts neither an old one nor another person's", async () => {
@@ -60,4 +64,9 @@ test("Alice signs in at the provider again, and comes back to her page", async (
 	assert.deepEqual([arrived.status, arrived.headers.location], [303, TARGET]);
 	assert.equal(await desk.isAsked(alice), false);
 	assert.equal((await answer(begun)).status, 401, "a request is answered once");
+});
+
+test("a new session counts as a confirmation only from the sign-in that the provider names", async () => {
+	assert.ok(await desk.isAsked(await signIn({ signed_in_s: -310 })));
+	assert.equal(await desk.isAsked(await signIn({ signed_in_s: -240 })), false);
 });

@@ -26,10 +26,13 @@ import { type ServerPageNeeds, serverPages } from "./pages/server.ts";
 import type { SignInNeeds } from "./pages/sign-in.ts";
 import { type TrustPageNeeds, trustPage } from "./pages/trust.ts";
 
+/** Dependencies of signing in that the console makes itself. */
+type MadeHere = "sessions" | "cookies" | "challenges" | "noteConfirmation";
+
 /** Dependencies of the console: those of the rules that its pages call. */
 export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	FactorCheckNeeds &
-	Omit<SignInNeeds, "sessions" | "cookies" | "challenges"> &
+	Omit<SignInNeeds, MadeHere> &
 	RealmPageNeeds &
 	SecretNeeds &
 	ComparePageNeeds &
@@ -45,7 +48,7 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	TrustPageNeeds &
 	MemberPageNeeds &
 	LeasePageNeeds &
-	Omit<RegisterNeeds, "sessions" | "cookies" | "challenges"> &
+	Omit<RegisterNeeds, MadeHere> &
 	ChainPageNeeds &
 	AuditPageNeeds &
 	ConfirmNeeds &

@@ -41,7 +41,7 @@ export interface Notes {
 	reveal?: { target: string; until: number } | undefined;
 	/** Kept for the next page alone. */
 	once?: Once | undefined;
-	/** Unix milliseconds at which the person gave the password, or signed in, again. */
+	/** Unix milliseconds at which the person last showed who they are: at a provider as it says, or with the password again. */
 	confirmed_at?: number;
 	/** Set while the last page held a value. */
 	hasShown?: boolean;

@@ -15,7 +15,7 @@ import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
 import { bounce } from "./pages/bounce.ts";
 import { errorPage } from "./pages/error.ts";
 import { answerRegister, type RegisterNeeds, registerPage } from "./pages/register.ts";
-import { type SignInNeeds, signInPage, signOut } from "./pages/sign-in.ts";
+import { signInPage, signOut } from "./pages/sign-in.ts";
 import { answerSignIn } from "./pages/sign-in-sso.ts";
 import { checkForm, checkOrigin, FORM_TOKEN, formToken, isCrossSite } from "./request-guard.ts";
 
@@ -82,15 +82,15 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	// A cookie that opens nothing is a stranger's.
 	const form = isPost ? await request.readForm(actor ? undefined : STRANGERS_FORM_BYTES) : {};
 	const [pathname = ""] = request.target.split("?");
-	const registering = await answerRegister(registerNeeds(site), request, pathname, form);
+	const registering = await answerRegister(entryNeeds(site), request, pathname, form);
 	if (registering !== undefined) return entered(site, registering);
-	const entering = await answerSignIn(signInNeeds(site), request, pathname, form);
+	const entering = await answerSignIn(entryNeeds(site), request, pathname, form);
 	if (entering !== undefined) return entered(site, entering);
 	if (token === undefined && isCrossSite(request)) return show(site, NOBODY, bounce(request.target));
 	if (!actor && !(await site.needs.store.accounts.hadAny()))
-		return show(site, NOBODY, await registerPage(registerNeeds(site), {}));
+		return show(site, NOBODY, await registerPage(entryNeeds(site), {}));
 	if (!actor) {
-		return show(site, NOBODY, await signInPage(signInNeeds(site), isPost ? undefined : request.target));
+		return show(site, NOBODY, await signInPage(entryNeeds(site), isPost ? undefined : request.target));
 	}
 	return { ...(await visit(site, request, actor, pathname, form)), actor };
 }
@@ -100,12 +100,13 @@ function entered(site: Site, result: NonNullable<Awaited<ReturnType<typeof answe
 	return "body" in result ? show(site, NOBODY, result) : moved(result);
 }
 
-function registerNeeds({ needs, sessions, cookies, challenges }: Site): RegisterNeeds {
-	return { ...needs, sessions, cookies, challenges };
-}
-
-function signInNeeds({ needs, sessions, cookies, challenges }: Site): SignInNeeds {
-	return { ...needs, sessions, cookies, challenges };
+/** Gives the dependencies of everything that makes a session. */
+function entryNeeds({ needs, sessions, cookies, challenges, notes }: Site): RegisterNeeds {
+	const noteConfirmation = async (token: string, confirmed_at: number) => {
+		const claims = await sessions.verify(token);
+		if (claims !== undefined) notes.set(claims.jti, { confirmed_at });
+	};
+	return { ...needs, sessions, cookies, challenges, noteConfirmation };
 }
 
 async function visit(
@@ -130,7 +131,7 @@ async function visit(
 	try {
 		if (pathname === "/console/sign-out" && request.method === "POST") {
 			ofSession.draft.drop();
-			return moved(await signOut(signInNeeds(site), actor));
+			return moved(await signOut(entryNeeds(site), actor));
 		}
 		if (pathname !== FACTORS && (await lacksFactor(needs, actor))) {
 			kept.message = "This server requires a second factor: add one, then go on.";

@@ -154,3 +154,12 @@ export function hasSignedInSince(since_ms: number, authenticated_ms: number | un
 	if (authenticated_ms === undefined) return false;
 	return authenticated_ms >= since_ms - CLOCK_DIFFERENCE_MS && authenticated_ms <= now_ms + CLOCK_DIFFERENCE_MS;
 }
+
+/**
+ * Finds the time from which a sign-in counts as a confirmation that it is the person: when the provider says that they signed in there.
+ * @returns undefined when the provider does not say so, or names a time that is still to come
+ */
+export function confirmedAt(authenticated_ms: number | undefined, now_ms: number): number | undefined {
+	const isKnown = authenticated_ms !== undefined && authenticated_ms <= now_ms + CLOCK_DIFFERENCE_MS;
+	return isKnown ? Math.min(authenticated_ms, now_ms) : undefined;
+}

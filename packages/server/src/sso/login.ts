@@ -9,7 +9,7 @@ import { sourceGroup } from "../source.ts";
 import type { System } from "../system.ts";
 import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";
 import { CODE_MS, type Codes, type Pending, takeLogin } from "./codes.ts";
-import { hasSignedInSince } from "./decide.ts";
+import { confirmedAt, hasSignedInSince } from "./decide.ts";
 import { type Flow, type Flows, isReauthentication, usedBy, type Waiting } from "./flows.ts";
 import { type IdentityNeeds, type SignedIn, signIn } from "./identity.ts";
 import { type LinkNeeds, linkIdentity, proveForLink } from "./links.ts";
@@ -175,6 +175,7 @@ export interface Proof {
 
 /**
  * Gives a program the session that its browser's login ended with. While only an invitation is missing, the code stays valid for it: for 5 minutes.
+ * @returns also the Unix milliseconds from which the sign-in confirms the person, if the provider says when they signed in there
  * @throws AppError unauthorized and whatever `guarded` makes of a refusal
  * Design: §15
  */
@@ -182,13 +183,14 @@ export async function redeemCode(
 	needs: LoginNeeds,
 	visitor: Visitor,
 	{ invitation, ...proof }: Proof & { invitation: string | undefined },
-): Promise<SignedIn> {
+): Promise<{ signedIn: SignedIn; confirmed_at: number | undefined }> {
 	const pending = await redeem(needs, visitor, proof);
 	const { provider, asserted } = pending;
 	try {
-		return await guarded(needs, visitor, provider, () =>
+		const signedIn = await guarded(needs, visitor, provider, () =>
 			signIn(needs, visitor, provider, asserted, [], { invitation }),
 		);
+		return { signedIn, confirmed_at: confirmedAt(asserted.authenticated_ms, needs.system.now().getTime()) };
 	} catch (error) {
 		if (isUninvited(error)) keepForInvitation(needs, proof.code, pending);
 		throw error;

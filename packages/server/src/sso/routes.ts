@@ -216,8 +216,10 @@ function programRoutes(needs: LoginNeeds): Route[] {
 			status: 200,
 			answer: SignedInSchema,
 			errors: [...LOGIN_ERRORS, "invalid_credentials"],
-			handle: ({ body: { invitation, ...proof }, request_id, ip }) =>
-				redeemCode(needs, { request_id, ip }, { ...proof, invitation }),
+			async handle({ body: { invitation, ...proof }, request_id, ip }) {
+				const { signedIn } = await redeemCode(needs, { request_id, ip }, { ...proof, invitation });
+				return signedIn;
+			},
 		}),
 		route({
 			method: "POST",

@@ -30,11 +30,12 @@ async function post(
 		query = {},
 		confirmed = Number.POSITIVE_INFINITY,
 		instance_admin = true,
-	}: { form: object; query?: object; confirmed?: number; instance_admin?: boolean },
+		provider = "",
+	}: { form: object; query?: object; confirmed?: number; instance_admin?: boolean; provider?: string },
 ): Promise<string> {
 	const now = Date.parse(NOW);
 	const ago = (of: number) => now - of * 60_000;
-	const session = async () => ({ created_at: new Date(ago(minutes)).toISOString() });
+	const session = async () => ({ created_at: new Date(ago(minutes)).toISOString(), provider });
 	const fail = () => {
 		throw REACHED;
 	};
@@ -60,7 +61,7 @@ async function post(
 	}
 }
 
-test("a value of prod is shown only within 5 minutes of signing in or of the password", async () => {
+test("a value of prod is shown only within 5 minutes of signing in with the password, or of giving it again", async () => {
 	const reveal = (env: string) => ({ form: { action: "reveal" }, query: { env } });
 	const asked = "/console/confirm?target=%2Fconsole%2Frealms%2Fshop%2Fsecrets%2FDB_URL%3Fenv%3Dprod";
 	assert.equal(await post(secretPage, 4, reveal("prod")), "rule");
@@ -68,6 +69,13 @@ test("a value of prod is shown only within 5 minutes of signing in or of the pas
 	assert.equal(await post(secretPage, 6, { ...reveal("prod"), confirmed: 4 }), "rule");
 	assert.equal(await post(secretPage, 60, { ...reveal("prod"), confirmed: 6 }), asked);
 	assert.equal(await post(secretPage, 60, reveal("dev")), "rule");
+});
+
+test("a session that began at a provider is asked again at once, unless the provider says that the person has just signed in there", async () => {
+	const reveal = { form: { action: "reveal" }, query: { env: "prod" }, provider: "corp" };
+	assert.match(await post(secretPage, 0, reveal), /^\/console\/confirm\?/);
+	assert.match(await post(secretPage, 0, { ...reveal, confirmed: 6 }), /^\/console\/confirm\?/);
+	assert.equal(await post(secretPage, 0, { ...reveal, confirmed: 4 }), "rule");
 });
 
 test("a role is given only within 5 minutes, and taken away at any time", async () => {

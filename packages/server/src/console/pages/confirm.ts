@@ -11,7 +11,7 @@ import {
 	type ReauthenticationNeeds,
 } from "../../sso/reauthentication.ts";
 import { type Address, address, addressOf, type Html, html, targetOf } from "../html.ts";
-import type { Endpoint, Moved, Page, Visit } from "../page.ts";
+import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 
 /** Dependencies of the page. */
 export type ConfirmNeeds = OwnerNeeds & BeginNeeds & ReauthenticationNeeds;
@@ -22,7 +22,7 @@ export interface AskAgainNeeds {
 	system: Pick<OwnerNeeds["system"], "now">;
 }
 
-/** Milliseconds for which a sign-in, or another one after it, or the password given again, is enough. Design: §16 */
+/** Milliseconds for which a sign-in, or a confirmation after it, is enough. Design: §16 */
 const RECENT_MS = 5 * 60_000;
 const PATH = /^\/console\/confirm$/;
 /** Path to which a provider's answer leads in the end. */
@@ -38,7 +38,7 @@ export function confirmPage(needs: ConfirmNeeds): Endpoint[] {
 }
 
 /**
- * Leads to the page that asks again, unless the session began, or its owner was asked, within 5 minutes.
+ * Leads to the page that asks again, unless the session's owner gave a password, or signed in at a provider that says so, within 5 minutes.
  * @param to the page to come back to
  * @returns undefined when nothing need be asked
  */
@@ -50,7 +50,8 @@ export async function askAgain(
 	const since = system.now().getTime() - RECENT_MS;
 	if ((notes.confirmed_at ?? 0) > since) return undefined;
 	const session = await store.accounts.session(actor.jti ?? "");
-	if (session !== undefined && Date.parse(session.created_at) > since) return undefined;
+	// A provider may let a browser through that it knows: the age of its session shows nothing.
+	if (session?.provider === "" && Date.parse(session.created_at) > since) return undefined;
 	return { to: address`/console/confirm?target=${targetOf(to)}` };
 }
 
@@ -68,7 +69,7 @@ async function ask(
 		title: "Is it you?",
 		status: refused?.status ?? 200,
 		above: [["Realms", address`/console`]],
-		body: html`${problem}<p>What you are about to do shows a value of prod, gives somebody access or changes how the server works. You signed in more than 5 minutes ago, so confirm that it is you.</p>${account?.password === null ? await atProviders(needs, visit, to) : withPassword(visit, to)}`,
+		body: html`${problem}<p>What you are about to do shows a value of prod, gives somebody access or changes how the server works. Confirm that it is you: nothing has shown that within the last 5 minutes.</p>${account?.password === null ? await atProviders(needs, visit, to) : withPassword(visit, to)}`,
 	};
 }
 
@@ -107,8 +108,8 @@ function directoryFields(name: string): Html {
 async function confirm(needs: ConfirmNeeds, visit: Visit): Promise<Moved | Page> {
 	const { actor, form } = visit;
 	const account = await needs.store.accounts.byId(actor.user_id);
-	if (account?.password === null && form.provider !== undefined) {
-		const name = form.provider;
+	if (account?.password === null) {
+		const name = fieldOf(visit, "provider");
 		return unlessRefused(needs, visit, form.target, () => confirmAtProvider(needs, visit, name));
 	}
 	await proveOwner(needs, actor, form.password || undefined, "confirm that it is you");

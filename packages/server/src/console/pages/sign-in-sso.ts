@@ -88,7 +88,10 @@ async function end(
 	if (code === undefined) return signInPage(needs, target, REFUSALS[error] ?? REFUSED);
 	try {
 		const given = check(Invited, { invitation: invitation?.trim() });
-		const { token } = await redeemCode(needs, visitor, { code, verifier, invitation: given.invitation });
+		const proof = { code, verifier, invitation: given.invitation };
+		const { signedIn, confirmed_at } = await redeemCode(needs, visitor, proof);
+		const { token } = signedIn;
+		if (confirmed_at !== undefined) await needs.noteConfirmation(token, confirmed_at);
 		return { to: addressOf(target), cookies: [needs.cookies.begin(token), needs.cookies.endLogin()] };
 	} catch (refused) {
 		if (isUninvited(refused)) return invitationPage(code, refused, invitation !== undefined);
