@@ -46,9 +46,9 @@ async function svc(cli: Cli, code: number, line: string, stdin?: string, heard?:
 	return outcome;
 }
 
-/** Makes a person at their own machine, with a new browser for each login, and the last page in that browser. */
-async function newcomer() {
-	const cli = await createCli(world.server);
+/** Makes a person at their own machine, with a new browser for each login, and the last page in that browser. @param url by which their svc knows the server */
+async function newcomer(url = world.server.url) {
+	const cli = await createCli({ url, ca: world.server.ca });
 	ends.defer(cli.close);
 	const shown: Promise<string>[] = [];
 	const heard: Hearer = (stderr) => {
@@ -120,6 +120,14 @@ test("somebody signs in with a browser, and the same person again is the same ac
 	assert.deepEqual(await whoami(cli), first);
 	assert.match((await svc(cli, 0, "realm list")).stdout, /^ada /m);
 	assert.match((await svc(cli, 3, "sso show corp")).stderr, /^svc: \S/, "who signs in administers nothing");
+});
+
+test("somebody whose svc knows the server by its IP address signs in with a browser, too", async () => {
+	provider.person = "ada";
+	const { port } = new URL(world.server.url);
+	const { cli, signIn } = await newcomer(`https://127.0.0.1:${port}`);
+	await signIn(0, "login --sso corp");
+	assert.equal((await whoami(cli)).email, "ada@example.com");
 });
 
 test("a person whose e-mail has an account is asked to link it, does, and signs in to it from then on", async () => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { hash, randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
+import { ask } from "../harness/console.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { person } from "../harness/fixtures.ts";
 import type { Login } from "../harness/resources.ts";
@@ -128,6 +129,22 @@ test("a program hears that the provider cannot be asked, a browser without one g
 	refused(await begin(""), 503, "provider_unavailable");
 	refused(await world.client.get(`/auth/oidc/none/login?${WAITING}`), 404, "not_found");
 	assert.equal((await world.refusals()).length, 2, "both are written down");
+});
+
+test("a login that begins at another loopback name of the server goes on at its own, where the cookie belongs", async () => {
+	const { server } = world;
+	const { host, port } = new URL(server.url);
+	const path = `/api/v1/auth/oidc/corp/login?${WAITING}`;
+	for (const alias of [`127.0.0.1:${port}`, `[::1]:${port}`]) {
+		const { status, headers } = await ask(server, "GET", path, { host: alias });
+		const where = [status, headers.location, headers["set-cookie"]];
+		assert.deepEqual(where, [302, `${server.url}${path}`, undefined], alias);
+	}
+	for (const other of [host, "127.0.0.1:1", `svc.example.com:${port}`]) {
+		const { headers } = await ask(server, "GET", path, { host: other });
+		assert.ok(headers.location?.startsWith(provider.issuer), other);
+		assert.notEqual(headers["set-cookie"], undefined, other);
+	}
 });
 
 test("a program hears that its login was refused, and only the browser that began it can say so", async () => {

@@ -130,7 +130,7 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	const { incoming, outgoing } = c.env;
 	if (needs.isAltered() && route.trustsNothing !== true) throw new AppError("database_altered", ALTERED);
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
-	const { authorization, cookie, "if-none-match": if_none_match } = incoming.headers;
+	const { authorization, cookie, host, "if-none-match": if_none_match } = incoming.headers;
 	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip, route));
 	// Before the body: the server does not wait for a stranger's.
 	const early = await identify();
@@ -152,6 +152,7 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 		authorization,
 		cookie,
 		if_none_match,
+		host,
 		headers,
 		onAnswered,
 	};

@@ -19,6 +19,8 @@ export interface Call<Path extends string, Query, Body, Who> {
 	ip: string;
 	/** The bare Authorization header, for routes that are public under some settings. */
 	authorization: string | undefined;
+	/** The bare Host header, for a login that must begin at the server's own name. */
+	host: string | undefined;
 	/** The bare Cookie header. */
 	cookie: string | undefined;
 	/** The bare If-None-Match header. */

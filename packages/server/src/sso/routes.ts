@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { CurrentPassword, FactorCode, Invited } from "../accounts/model.ts";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { Count, errorMessage, RequiredText, Text, Uuid } from "../messages.ts";
+import { isAlias } from "./address.ts";
 import type { Waiting } from "./flows.ts";
 import { linkRoutes, OWNER_ERRORS } from "./link-routes.ts";
 import {
@@ -91,8 +92,14 @@ function loginRoute(needs: LoginNeeds, type: "oidc" | "saml"): Route {
 		status: 302,
 		answer: v.string(),
 		errors: ["not_found", "provider_unavailable", "rate_limited", "validation_failed"],
-		async handle({ params, query, headers, request_id, ip }) {
-			const { location, cookie } = await beginLogin(needs, { request_id, ip }, type, params.provider, waitingOf(query));
+		async handle({ params: { provider }, query, headers, host, request_id, ip }) {
+			const address = needs.address();
+			if (isAlias(host, address)) {
+				const same = new URLSearchParams(query as Record<string, string>);
+				headers.location = `${address}/api/v1/auth/${type}/${encodeURIComponent(provider)}/login?${same}`;
+				return "";
+			}
+			const { location, cookie } = await beginLogin(needs, { request_id, ip }, type, provider, waitingOf(query));
 			Object.assign(headers, { location, "set-cookie": cookie });
 			return "";
 		},
