@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ask } from "../harness/console.ts";
+import { eventually } from "../harness/engine-world.ts";
 import { ok } from "../harness/expect.ts";
 import { startFakeProvider } from "../peers/oidc-fake.ts";
 import { type SsoWorld, startSsoWorld } from "../sso/world.ts";
@@ -50,4 +51,23 @@ test("an address of the machine to which localhost does not lead is named itself
 	const { server } = world;
 	await server.restart({ SVC_LISTEN: "127.0.0.2:0" });
 	assert.equal(new URL(server.url).hostname, "127.0.0.2");
+});
+
+test("without TLS it is named by the address that it listens on", async () => {
+	const { server } = world;
+	await server.restart({ SVC_LISTEN: "127.0.0.1:0", SVC_TLS_MODE: "off" });
+	const { protocol, hostname } = new URL(server.url);
+	assert.deepEqual([protocol, hostname], ["http:", "127.0.0.1"]);
+});
+
+// Comes last: no restart takes base_url away again.
+test("the start warns that a stored provider must know the new name, unless base_url is set", async () => {
+	const { server } = world;
+	const warned = () => server.stderr().split('"event":"base_url.default"').length - 1;
+	assert.equal(warned(), 0, "the server had no provider, or another name");
+	await server.restart({ SVC_TLS_MODE: "self-signed" });
+	await eventually("the warning", () => warned() === 1);
+	await server.restart({ SVC_BASE_URL: server.url });
+	await server.stop();
+	assert.equal(warned(), 1);
 });

@@ -93,7 +93,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const listener = await listen({ ...app, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
 	await joinNodes(store, system, url);
-	warn(config, masterKey, log);
+	await warn({ config, store, log }, masterKey, url);
 	engines.start();
 	await loadProtocols(protocols, store.sso);
 	const chores = await startChores({ store, system, keyring, log, watch, renewal, clock: engines.clock });
@@ -219,21 +219,35 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 	};
 }
 
-function warn(config: Config, { warnings }: MasterKey, log: Log): void {
+async function warn(
+	{ config, store, log }: Pick<Needs, "config" | "store" | "log">,
+	{ warnings }: MasterKey,
+	url: string,
+): Promise<void> {
 	for (const message of warnings) log("warn", "master_key", { message });
-	if (config.registration.mode !== "open" || isLoopback(config.listen.host)) return;
-	log("warn", "registration.open", {
-		message:
-			"anybody who can reach this address can register: set registration.mode to admin, domain or closed (SVC_REGISTRATION_MODE)",
+	if (config.registration.mode === "open" && !isLoopback(config.listen.host))
+		log("warn", "registration.open", {
+			message:
+				"anybody who can reach this address can register: set registration.mode to admin, domain or closed (SVC_REGISTRATION_MODE)",
+		});
+	if (config.base_url !== undefined || new URL(url).hostname !== "localhost") return;
+	const count = (await store.sso.providers()).filter(({ type }) => type !== "ldap").length;
+	if (count === 0) return;
+	log("warn", "base_url.default", {
+		message: `sign-in providers must know this server as ${url}, no longer by its IP address: register its addresses there, or set base_url (SVC_BASE_URL) to the address that they know`,
+		count,
 	});
 }
 
-/** Addresses that are reached at `localhost`, too: browsers allow passkeys there, and at no IP address. */
+/**
+ * Addresses that are reached at `localhost`, too: browsers allow passkeys there, and at no IP address. Without TLS the name stays as it was, for the
+ * proxies and programs that know it.
+ */
 const LOCALHOST = ["127.0.0.1", "::1"];
 
 function addressOf(config: Config, { address }: Listener, tls: ServerTls | undefined): string {
 	if (config.base_url !== undefined) return config.base_url;
-	const named = LOCALHOST.includes(address.host) ? "localhost" : address.host;
+	const named = tls !== undefined && LOCALHOST.includes(address.host) ? "localhost" : address.host;
 	const host = named.includes(":") ? `[${named}]` : named;
 	return `${tls === undefined ? "http" : "https"}://${host}:${address.port}`;
 }
