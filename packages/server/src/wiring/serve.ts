@@ -234,7 +234,7 @@ async function warn(
 	const count = (await store.sso.providers()).filter(({ type }) => type !== "ldap").length;
 	if (count === 0) return;
 	log("warn", "base_url.default", {
-		message: `sign-in providers must know this server as ${url}, no longer by its IP address: register its addresses there, or set base_url (SVC_BASE_URL) to the address that they know`,
+		message: `base_url is not set, so sign-in providers must know this server as ${url}, and not by its IP address: register its addresses there, or set base_url (SVC_BASE_URL) to the address that they know`,
 		count,
 	});
 }
