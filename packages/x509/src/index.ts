@@ -13,5 +13,6 @@ export {
 	type ServerCertificate,
 	type ServerCertificateRequest,
 } from "./server-certificate.ts";
+export { createSigningCertificate, type SigningCertificate } from "./signing-certificate.ts";
 export { type Verification, verifyCertificate } from "./verify.ts";
 // biome-ignore-end lint/performance/noBarrelFile: the package's only door, an explicit list; pkijs is not loaded by it

@@ -52,7 +52,8 @@ const SIGNATURE_ALGORITHM: Record<SignatureHash, Buffer> = {
 	sha384: sequence(objectId("1.2.840.10045.4.3.3")),
 	sha512: sequence(objectId("1.2.840.10045.4.3.4")),
 };
-const VERSION_3 = explicit(0, unsignedInteger(Uint8Array.of(2)));
+/** Version 3 is encoded as 2. */
+export const VERSION_3 = explicit(0, unsignedInteger(Uint8Array.of(2)));
 const P256_KEY = sequence(objectId("1.2.840.10045.2.1"), objectId("1.2.840.10045.3.1.7"));
 const USAGE: Record<ExtendedKeyUsage, Buffer> = {
 	server: objectId("1.3.6.1.5.5.7.3.1"),
@@ -62,7 +63,7 @@ const USAGE: Record<ExtendedKeyUsage, Buffer> = {
 /** digitalSignature is bit 0, keyEncipherment bit 2, and five bits of the byte are unused. */
 const SIGNATURE_AND_ENCIPHERMENT = criticalExtension(EXTENSION.keyUsage, bitString(Uint8Array.of(0b1010_0000), 5));
 /** An empty sequence: not a certificate authority. */
-const NOT_AN_AUTHORITY = criticalExtension(EXTENSION.basicConstraints, sequence());
+export const NOT_AN_AUTHORITY = criticalExtension(EXTENSION.basicConstraints, sequence());
 
 /**
  * Prepares a key for signing.
@@ -110,6 +111,7 @@ function extension(id: Buffer, value: Buffer): Buffer {
 	return sequence(id, octetString(value));
 }
 
-function criticalExtension(id: Buffer, value: Buffer): Buffer {
+/** Encodes an extension that a reader must understand. */
+export function criticalExtension(id: Buffer, value: Buffer): Buffer {
 	return sequence(id, BOOLEAN_TRUE, octetString(value));
 }
