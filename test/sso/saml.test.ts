@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { events } from "../harness/events.ts";
 import { fields, ok, refused } from "../harness/expect.ts";
 import { realm } from "../harness/fixtures.ts";
@@ -90,6 +91,31 @@ test("where no attribute has the address, the provider is asked to name people b
 	const carol = ok<Login>(await signIn("carol", "by-mail"));
 	assert.deepEqual([carol.user.email, carol.user.name], ["carol@mail.test", "carol@mail.test"]);
 	refused(await signIn("bob", "by-mail"), 409, "conflict");
+});
+
+test("a real provider accepts a request only as this server signed it", options, async () => {
+	const { location } = await world.begin("corp");
+	const attempt = (change: (query: URLSearchParams) => void) => {
+		const url = new URL(location);
+		change(url.searchParams);
+		return corp.signIn(url.href, "alice", PEOPLE.alice.password);
+	};
+	const request = inflateRawSync(Buffer.from(new URL(location).searchParams.get("SAMLRequest") ?? "", "base64"));
+	const altered = request.toString().replace(" Version=", ' ForceAuthn="false" Version=');
+	await assert.rejects(
+		attempt((query) => query.set("SAMLRequest", deflateRawSync(altered).toString("base64"))),
+		/no response/,
+		"altered",
+	);
+	await assert.rejects(
+		attempt((query) => {
+			query.delete("SigAlg");
+			query.delete("Signature");
+		}),
+		/no response/,
+		"without its signature",
+	);
+	assert.ok("SAMLResponse" in (await attempt(() => undefined)).fields);
 });
 
 test("groups of a real provider give roles", options, async () => {

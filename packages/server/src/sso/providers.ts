@@ -1,4 +1,5 @@
 import { MASK } from "@svc/protocol";
+import { createSigningCertificate } from "@svc/x509";
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.ts";
@@ -75,7 +76,8 @@ export async function setProvider(
 		throw new AppError("validation_failed", "a provider's name is 1 to 50 lower-case letters, digits and hyphens");
 	}
 	const former = await needs.store.sso.provider(name);
-	const known = former === undefined ? {} : (await openProvider(needs, former)).is.settings;
+	const known: Record<string, unknown> & Pick<SamlSettings, "request_key"> =
+		former === undefined ? {} : { ...(await openProvider(needs, former)).is.settings };
 	const role_mappings = await keepMappings(needs, input.config.role_mappings);
 	const config = { ...keepSecrets(input, known), role_mappings };
 	const { type } = input;
@@ -90,7 +92,7 @@ export async function setProvider(
 		created_by: actor.user_id,
 		created_at: now.toISOString(),
 	};
-	const sealed = await sealProvider(needs, row, config);
+	const sealed = await sealProvider(needs, row, { ...config, ...(await requestKey(needs, type, known)) });
 	const event = eventBy(actor, now, "sso.provider.set", undefined, {
 		provider: name,
 		provider_id: row.id,
@@ -99,6 +101,22 @@ export async function setProvider(
 	await needs.store.sso.setProvider({ ...row, sealed }, event);
 	await needs.protocols[type]();
 	return { name, type, display_name, config: await showSettings(needs, config) };
+}
+
+/** Days for which a certificate of our requests is valid: a new one has to be registered at the provider. */
+const REQUEST_KEY_DAYS = 7300;
+
+/** Keeps the key that signs our requests to a SAML provider, as its certificate is registered there, or makes one. */
+async function requestKey(
+	{ system }: ProviderNeeds,
+	type: ProviderType,
+	{ request_key }: Pick<SamlSettings, "request_key">,
+): Promise<Pick<SamlSettings, "request_key">> {
+	if (type !== "saml") return {};
+	if (request_key !== undefined) return { request_key };
+	const { randomBytes } = system;
+	const request = { common_name: "svc SAML requests", now: system.now(), days: REQUEST_KEY_DAYS, randomBytes };
+	return { request_key: await createSigningCertificate(request) };
 }
 
 /** Seals the settings of a provider. */
@@ -137,7 +155,8 @@ async function showSettings(
 	needs: ProviderNeeds,
 	settings: Pick<CommonSettings, "role_mappings">,
 ): Promise<Record<string, unknown>> {
-	const entries = Object.entries(settings).map(([name, value]) => [name, SECRET_FIELDS.includes(name) ? MASK : value]);
+	const given = Object.entries(settings).filter(([name]) => name !== "request_key");
+	const entries = given.map(([name, value]) => [name, SECRET_FIELDS.includes(name) ? MASK : value]);
 	return { ...Object.fromEntries(entries), role_mappings: await showMappings(needs, settings.role_mappings) };
 }
 

@@ -165,7 +165,8 @@ function samlRoutes(needs: LoginNeeds): Route[] {
 			errors: ["not_found"],
 			async handle({ params }) {
 				const { name, is } = await findProviderOf(needs, "saml", params.provider);
-				return (await needs.protocols.saml()).metadata(serviceProvider(needs, name, is.settings));
+				const sp = serviceProvider(needs, name, is.settings);
+				return (await needs.protocols.saml()).metadata(sp, is.settings.request_key?.certificate);
 			},
 		}),
 	];

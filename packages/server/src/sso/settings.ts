@@ -1,3 +1,4 @@
+import type { SigningCertificate } from "@svc/x509";
 import * as v from "valibot";
 import { atMost, errorMessage, PlainText, RequiredText } from "../messages.ts";
 import { Role } from "../policy/model.ts";
@@ -143,9 +144,12 @@ export const LdapSettings = v.pipe(
 	),
 );
 
-/** Settings of one type, but for the mappings: those are stored in another form. */
+/** Settings of one type as they are stored, but for the mappings: those have another form. */
 export type OidcSettings = Omit<v.InferOutput<typeof OidcSettings>, "role_mappings">;
-export type SamlSettings = Omit<v.InferOutput<typeof SamlSettings>, "role_mappings">;
+export type SamlSettings = Omit<v.InferOutput<typeof SamlSettings>, "role_mappings"> & {
+	/** The key that signs our requests, made with the first settings and shown nowhere. Settings from before have none. */
+	request_key?: SigningCertificate;
+};
 export type LdapSettings = Omit<v.InferOutput<typeof LdapSettings>, "role_mappings">;
 
 /** Settings that every provider has, as they are stored. */

@@ -59,9 +59,6 @@ function fromMetadata(text: string, now_ms: number): IdentityProvider {
 		return unavailable("has metadata that does not describe exactly one identity provider");
 	}
 	if (elements.some((element) => isOver(element, now_ms))) return unavailable("has metadata that has expired");
-	if (["true", "1"].includes(attribute(role, "WantAuthnRequestsSigned") ?? "")) {
-		return unavailable("requires signed requests, which this server does not send");
-	}
 	return {
 		entity_id: attribute(entity, "entityID") ?? unavailable("has metadata without an entityID"),
 		sso_url: ssoUrlOf(role),

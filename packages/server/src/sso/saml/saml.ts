@@ -74,8 +74,8 @@ export interface Saml {
 	): Promise<string>;
 	/** Identifies the person who came back. The caller checks whether the response was used before. @throws SsoRefusal, ProviderUnavailable */
 	identify(settings: SamlSettings, sp: ServiceProvider, answer: SamlResponse): Promise<SamlIdentity>;
-	/** Our metadata, XML. */
-	metadata(sp: ServiceProvider): string;
+	/** Our metadata, XML. @param certificate PEM of the key that signs our requests */
+	metadata(sp: ServiceProvider, certificate?: string): string;
 	/** Tests whether these settings allow logins. @throws ProviderUnavailable */
 	test(settings: SamlSettings, now: Date): Promise<void>;
 	/** The limits on waiting responses, for display. */
@@ -105,7 +105,8 @@ export function createSaml(): Saml {
 		async loginUrl(id, settings, sp, request_id, now, reauthenticate = false) {
 			const { sso_url } = found(await read(id, settings, now).catch(aboutSettings));
 			const by_email = settings.email_attribute === undefined;
-			return writeLoginUrl({ id: request_id, sso_url, reauthenticate, by_email, now }, sp);
+			const login = { id: request_id, sso_url, reauthenticate, by_email, now };
+			return writeLoginUrl(login, sp, settings.request_key?.private_key);
 		},
 		async test(settings, now) {
 			found(await thread.ask(questionOf(settings, now)).catch(aboutSettings));
