@@ -11,7 +11,7 @@ import { CACHED, PROGRAM, type Program } from "./harness/program.ts";
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 const START_TIMEOUT_MS = 180_000;
 const STOP_TIMEOUT_MS = 120_000;
-const LISTENING = /listening on (https?:\/\/\S+)/
+const LISTENING = /listening on (https?:\/\/\S+)/;
 
 /** Settings of one test server: environment variables in addition to the few of every test server. */
 export interface ServerOptions {

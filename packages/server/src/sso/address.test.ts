@@ -22,5 +22,6 @@ test("another loopback name with the same port is the server's own address by an
 		["", own, false],
 		[undefined, own, false],
 	];
-	for (const [host, address, expected] of table) assert.equal(isAlias(host, address), expected, `${host} of ${address}`);
+	for (const [host, address, expected] of table)
+		assert.equal(isAlias(host, address), expected, `${host} of ${address}`);
 });
