@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
-import { KINDS } from "../packages/server/src/engines/kinds/registry.ts";
+import * as KINDS from "../packages/server/src/engines/kinds/registry.ts";
 import { files, importsOf, isTest, read, root } from "./harness/sources.ts";
 
 /** Folders that a folder may import, in addition to the leaves. The arrows of docs/architecture.md. */

@@ -8,7 +8,7 @@ import { flushCompileCache } from "node:module";
 import { setTimeout } from "node:timers/promises";
 import { createEngineHost } from "../../../packages/server/src/engines/host/host.ts";
 import type { Kind } from "../../../packages/server/src/engines/kinds/kind.ts";
-import { KINDS } from "../../../packages/server/src/engines/kinds/registry.ts";
+import * as KINDS from "../../../packages/server/src/engines/kinds/registry.ts";
 import type { Components } from "../../../packages/server/src/main.ts";
 import { openSqliteStore } from "../../../packages/server/src/store/sqlite/store.ts";
 import { system } from "../../../packages/server/src/system.ts";

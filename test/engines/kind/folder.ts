@@ -17,7 +17,7 @@ export const folder: Kind = {
 	async connect({ fields, system }) {
 		const file = (name: string) => join(String(fields.path), name);
 		const hex = (bytes: number) => system.randomBytes(bytes).toString("hex");
-		const list = async () => (await reach(readdir(file(".")))).filter(isManagedName);
+		const list = async () => (await readdir(file(".")).catch(unreachable)).filter(isManagedName);
 		return {
 			scopes: [""],
 			list,
@@ -26,28 +26,23 @@ export const folder: Kind = {
 			async prepare({ ttl_ms }) {
 				const [username, password] = [`svc_${hex(4)}`, hex(12)];
 				const expires_at = new Date(system.now().getTime() + ttl_ms).toISOString();
-				return {
-					name: username,
-					fence: "",
-					async create() {
-						await reach(writeFile(file(username), password, { flag: "wx" }));
-						return { data: { username, password, expires_at }, expires_at };
-					},
+				const create = async () => {
+					await writeFile(file(username), password, { flag: "wx" }).catch(unreachable);
+					return { data: { username, password, expires_at }, expires_at };
 				};
+				return { name: username, fence: "", create };
 			},
 			async readRevoke({ params: { username } }) {
 				if (typeof username !== "string" || !isManagedName(username))
 					throw new TargetError("rejected", "username must be svc_ and 8 hex characters");
 				return { name: username, answer: { valid: true, message: "credentials revoked" } };
 			},
-			remove: ({ name }) => reach(rm(file(name), { force: true })),
+			remove: ({ name }) => rm(file(name), { force: true }).catch(unreachable),
 		};
 	},
 };
 
-/** Reports errors at the target without a secret. */
-function reach<T>(work: Promise<T>): Promise<T> {
-	return work.catch((error: NodeJS.ErrnoException) => {
-		throw new TargetError("unreachable", `the folder cannot be used (${error.code})`);
-	});
+/** Reports an error at the target without a secret. */
+function unreachable({ code }: NodeJS.ErrnoException): never {
+	throw new TargetError("unreachable", `the folder cannot be used (${code})`);
 }

@@ -1,9 +1,10 @@
-/* A kind of engine takes one file and one line of the registry. The page for authors shows this one. */
+/* A kind of engine takes one folder and one line of the registry. The page for authors shows this one. */
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import * as KINDS from "../../../packages/server/src/engines/kinds/registry.ts";
 import { type EngineWorld, eventually, startEngineWorld } from "../../harness/engine-world.ts";
 import { ok, refused } from "../../harness/expect.ts";
 
@@ -75,6 +76,15 @@ test("while the target is away nothing is made, and revoking waits for it", asyn
 	ok(await world.configure("folder", { path }));
 	await eventually("it is revoked", async () => (await world.leaseOf(answer)).state === "revoked");
 	assert.deepEqual(await readdir(path), []);
+});
+
+test("a kind takes one line of the registry, and this one 40 lines of code", async () => {
+	const codeOf = async (file: string) =>
+		(await readFile(new URL(file, import.meta.url), "utf8")).split("\n").filter((line) => !/^\s*(?:$|import |/?\*|//)/.test(line));
+	const registry = await codeOf("../../../packages/server/src/engines/kinds/registry.ts");
+	assert.deepEqual(registry.filter((line) => !/^export \{ .+ \} from "\.\/[a-z-]+\/kind\.ts";$/.test(line)), []);
+	assert.equal(registry.length, Object.keys(KINDS).length);
+	assert.ok((await codeOf("./folder.ts")).length <= 40);
 });
 
 test("the page for authors shows this kind, line by line", async () => {

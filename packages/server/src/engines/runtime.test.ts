@@ -8,7 +8,7 @@ import { builtInEntry } from "./host/built-in.ts";
 import type { BuiltInEngine } from "./host/catalog.ts";
 import type { EngineSettings } from "./host/host.ts";
 import type { Connector } from "./kinds/connector.ts";
-import { KINDS } from "./kinds/registry.ts";
+import * as KINDS from "./kinds/registry.ts";
 import type { RuntimeNeeds } from "./runtime.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 

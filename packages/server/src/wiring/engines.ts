@@ -5,7 +5,8 @@ import { createConfigSealer } from "../engines/config/sealed-config.ts";
 import { type BuiltInEngine, loadCatalog } from "../engines/host/catalog.ts";
 import { createEngineHost } from "../engines/host/host.ts";
 import type { Kind } from "../engines/kinds/kind.ts";
-import { createKindOf, KINDS } from "../engines/kinds/registry.ts";
+import * as KINDS from "../engines/kinds/registry.ts";
+import { thirdParty } from "../engines/kinds/third-party/kind.ts";
 import { createDelivery } from "../engines/ledger.ts";
 import { removeCredential } from "../engines/revoke.ts";
 import { createRuntime } from "../engines/runtime.ts";
@@ -32,7 +33,8 @@ export interface EngineNeeds {
 
 /** Components that engines and leases are made of; each has a default. */
 export interface EngineComponents {
-	kinds: typeof KINDS;
+	/** The kinds of engines that come with the server, by type. */
+	kinds: Readonly<Record<string, Kind>>;
 	createHost: typeof createEngineHost;
 	/** Milliseconds between two sweeps. */
 	sweep_ms: number;
@@ -51,10 +53,10 @@ function withoutProgram({ descriptor }: Kind): BuiltInEngine[] {
 /** Assembles engines and leases. Leases do not know engines: they receive functions that reach them. */
 export async function wireEngines(needs: EngineNeeds) {
 	const { config, store, keyring, system, log, built_in, version, components } = needs;
-	const { kinds = KINDS, createHost = createEngineHost, sweep_ms } = components;
+	const { kinds = KINDS as EngineComponents["kinds"], createHost = createEngineHost, sweep_ms } = components;
 	const catalog = loadCatalog({
 		built_in: [...built_in, ...Object.values(kinds).flatMap(withoutProgram)],
-		kindOf: createKindOf(kinds),
+		kindOf: (type, is_built_in) => (is_built_in && Object.hasOwn(kinds, type) && kinds[type]) || thirdParty,
 		plugins_dir: config.plugins_dir,
 		runtime_dir: join(config.data_dir, "run"),
 		log,

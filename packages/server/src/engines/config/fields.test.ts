@@ -4,7 +4,7 @@ import { type Descriptor, type Fields, parseDescriptor } from "@svc/protocol";
 import keyvalue from "../../../../../plugins/keyvalue/plugin.json" with { type: "json" };
 import pki from "../../../../../plugins/pki/plugin.json" with { type: "json" };
 import { AppError } from "../../errors.ts";
-import { KINDS } from "../kinds/registry.ts";
+import * as KINDS from "../kinds/registry.ts";
 import { checkFields as check, environmentOf, maskFields, secretsIn, secretsOf, targetOf as target } from "./fields.ts";
 
 /** Finds the kind of the engine of that name: one of ours, or a third party's. */

@@ -84,5 +84,5 @@ export interface Kind {
 	requiresRole?: true;
 }
 
-/** Finds the kind of an engine. */
+/** Finds the kind of an engine: a third party's when it does not come with the server. */
 export type KindOf = (type: string, is_built_in: boolean) => Kind;
