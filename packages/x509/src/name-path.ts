@@ -21,8 +21,8 @@ interface Kind {
 }
 
 const WILDCARD = "*.";
-/** Ones, then zeros. */
-const MASK = /^1*0*$/;
+/** Bits of a network mask: ones, then zeros. */
+const NETMASK = /^1*0*$/;
 const ADDRESS_BYTES = [4, 16];
 
 const dns: Kind = {
@@ -47,7 +47,7 @@ const address: Kind = {
 	ofSubtree(content) {
 		const length = content.length / 2;
 		const mask = bits(content.subarray(length));
-		if (!(ADDRESS_BYTES.includes(length) && MASK.test(mask))) {
+		if (!(ADDRESS_BYTES.includes(length) && NETMASK.test(mask))) {
 			return undefined;
 		}
 		return `${length}:${bits(content).slice(0, mask.lastIndexOf("1") + 1)}`;

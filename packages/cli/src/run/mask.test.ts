@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createMasker, formsOf, MASK } from "./mask.ts";
+import { createMasker, formsOf, OUTPUT_MASK } from "./mask.ts";
 
 /** Output of a masker that receives these pieces. */
 function masked(values: readonly string[], chunks: readonly (string | Buffer)[]): string {
@@ -12,29 +12,29 @@ function masked(values: readonly string[], chunks: readonly (string | Buffer)[])
 test("a value is masked wherever it stands, and nothing else", () => {
 	assert.equal(
 		masked(["hunter22"], ["a hunter22, xhunter22y hunter2 Hunter22"]),
-		`a ${MASK}, x${MASK}y hunter2 Hunter22`,
+		`a ${OUTPUT_MASK}, x${OUTPUT_MASK}y hunter2 Hunter22`,
 	);
-	assert.equal(masked(["hunter22"], ["hunter22hunter22"]), MASK + MASK);
+	assert.equal(masked(["hunter22"], ["hunter22hunter22"]), OUTPUT_MASK + OUTPUT_MASK);
 	assert.equal(masked([], ["anything"]), "anything");
 });
 
 test("a short value is left alone, and a value of several lines is masked line by line, too", () => {
 	assert.equal(masked(["12345", "  prod \n"], ["12345 prod"]), "12345 prod");
 	const key = "first line of a key\n  second line\nshort";
-	assert.equal(masked([key], [`${key}|`]), `${MASK}|`);
+	assert.equal(masked([key], [`${key}|`]), `${OUTPUT_MASK}|`);
 	assert.equal(
 		masked([key], ["> first line of a key\n> second line\n> short\n"]),
-		`> ${MASK}\n> second line\n> short\n`,
+		`> ${OUTPUT_MASK}\n> second line\n> short\n`,
 	);
 });
 
 test("values that overlap, contain or continue each other are covered as a whole", () => {
-	assert.equal(masked(["abcdefgh", "efghijkl"], ["<abcdefghijkl>"]), `<${MASK}>`);
+	assert.equal(masked(["abcdefgh", "efghijkl"], ["<abcdefghijkl>"]), `<${OUTPUT_MASK}>`);
 	assert.equal(
 		masked(["abcdefgh", "abcdefghijkl"], ["<abcdefghijkl><abcdefgh><abcdefghij>"]),
-		`<${MASK}><${MASK}><${MASK}ij>`,
+		`<${OUTPUT_MASK}><${OUTPUT_MASK}><${OUTPUT_MASK}ij>`,
 	);
-	assert.equal(masked(["aaaaaa"], ["aaaaaaaab"]), `${MASK}b`);
+	assert.equal(masked(["aaaaaa"], ["aaaaaaaab"]), `${OUTPUT_MASK}b`);
 });
 
 test("a value is known in JSON, in an address and in Base64 at any place", () => {
@@ -44,13 +44,13 @@ test("a value is known in JSON, in an address and in Base64 at any place", () =>
 		`postgres://u:${encodeURIComponent(value)}@h`,
 		String(new URLSearchParams({ a: encodeURIComponent("x"), value })),
 	]) {
-		assert.ok(masked([value], [text]).includes(MASK), text);
+		assert.ok(masked([value], [text]).includes(OUTPUT_MASK), text);
 	}
 	for (const before of ["", "u", "u:", "use", "user"]) {
 		for (const alphabet of ["base64", "base64url"] as const) {
 			const text = Buffer.from(`${before}${value}@h`).toString(alphabet);
 			const out = masked([value], [`Basic ${text}`]);
-			assert.ok(out.includes(MASK) && out.length < 30, `${before} ${out}`);
+			assert.ok(out.includes(OUTPUT_MASK) && out.length < 30, `${before} ${out}`);
 		}
 	}
 });
@@ -62,7 +62,7 @@ test("only what may be the beginning of a value waits, and it is masked however 
 	assert.equal(push("a line\n"), "a line\n", "no line break waits for what follows it");
 	assert.equal(push("of the h"), "of the ");
 	assert.equal(push("orn"), "horn");
-	assert.equal([..."hunter22"].map(push).join("|"), `|||||||${MASK}`);
+	assert.equal([..."hunter22"].map(push).join("|"), `|||||||${OUTPUT_MASK}`);
 	assert.equal(push("hunter2"), "");
 	assert.equal(masker.end().toString(), "hunter2");
 });
@@ -107,7 +107,7 @@ function byHand(values: readonly string[], output: Buffer): string {
 		const lengths = forms
 			.filter((form) => output.subarray(at, at + form.length).equals(form))
 			.map(({ length }) => length);
-		if (lengths.length > 0 && at >= end) out += MASK;
+		if (lengths.length > 0 && at >= end) out += OUTPUT_MASK;
 		end = Math.max(end, ...lengths.map((length) => at + length));
 		if (at >= end) out += output.toString("latin1", at, at + 1);
 	}

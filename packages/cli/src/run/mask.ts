@@ -1,5 +1,5 @@
-/** Replacement for a value. */
-export const MASK = "*****";
+/** Replacement for a value in the output of a program. The mask of a secret in a configuration is another, which the server knows. */
+export const OUTPUT_MASK = "*****";
 
 /** Bytes of the shortest masked text: shorter ones, such as `true` and `5432`, occur in most outputs by chance. */
 const MIN_BYTES = 6;
@@ -49,7 +49,7 @@ export function createMasker(values: readonly string[]): Masker {
 			const { length, isOpen } = find(index, data, at);
 			if (isOpen && !isEnd) break;
 			if (length === 0) continue;
-			if (at >= plainFrom) out.push(data.subarray(plainFrom, at), Buffer.from(MASK));
+			if (at >= plainFrom) out.push(data.subarray(plainFrom, at), Buffer.from(OUTPUT_MASK));
 			plainFrom = Math.max(plainFrom, at + length);
 		}
 		if (plainFrom < at) out.push(data.subarray(plainFrom, at));
