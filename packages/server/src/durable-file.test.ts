@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { replaceFile, writeDurably } from "./durable-file.ts";
+import { createDurably, replaceFile, writeDurably } from "./durable-file.ts";
 import { makeFolder } from "./testing/store.ts";
 
 const modeOf = (file: string) => statSync(file).mode & 0o777;
@@ -41,4 +41,13 @@ test("a draft with its own name does not touch the drafts of other processes", a
 	writeFileSync(`${file}.new`, "another process");
 	writeDurably(file, "mine", 0o600, `${file}.1-0`);
 	assert.deepEqual([readFileSync(file, "utf8"), existsSync(`${file}.new`)], ["mine", true]);
+});
+
+test("a file that is created never replaces another, and leaves no draft", async (t) => {
+	const folder = await makeFolder(t);
+	const file = join(folder, "file");
+	writeFileSync(`${file}.new`, "half", { mode: 0o400 });
+	createDurably(file, "first", 0o400);
+	assert.throws(() => createDurably(file, "second", 0o400), { code: "EEXIST" });
+	assert.deepEqual([readFileSync(file, "utf8"), modeOf(file), readdirSync(folder)], ["first", 0o400, ["file"]]);
 });

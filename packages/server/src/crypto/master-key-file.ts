@@ -1,6 +1,6 @@
-import { closeSync, constants, fstatSync, openSync, promises, readFileSync, type Stats } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync, promises, readFileSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
-import { syncDirectory } from "../durable-file.ts";
+import { createDurably, draftOf, syncDirectory, writeDurably } from "../durable-file.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { MasterKeyHome } from "./rotation.ts";
 import { masterFingerprint } from "./wrap.ts";
@@ -46,14 +46,8 @@ export async function readKeyFile(file: string, owner: number | undefined): Prom
 }
 
 /** Makes a file of mode 0400 with a new key, durably; never replaces a file. */
-export async function createKeyFile(file: string, key: Buffer): Promise<void> {
-	const draft = draftOf(file);
-	await promises.rm(draft, { force: true });
-	await writeKey(draft, key);
-	// Complete or absent whenever we are interrupted; and unlike a rename, a link does not replace another file.
-	await promises.link(draft, file);
-	await promises.rm(draft);
-	syncDirectory(dirname(file));
+export function createKeyFile(file: string, key: Buffer): void {
+	createDurably(file, textOf(key), READ_ONLY);
 }
 
 /** Makes the home of a master key in a file. During a rotation the next key lies beside it, in FILE.next. */
@@ -63,10 +57,12 @@ export function masterKeyHome(file: string): MasterKeyHome {
 		async stage(next) {
 			// An interrupted first start may have left a copy of the present key, which must not outlive it.
 			await promises.rm(draftOf(file), { force: true });
-			await writeKey(staged, next);
-			syncDirectory(dirname(file));
+			if (existsSync(staged)) throw new AppError("conflict", `${staged} already exists: move it elsewhere`);
+			writeStaged(staged, next);
 		},
 		async settle(fingerprint) {
+			// Left by a rotation that was interrupted while it wrote the next key.
+			if (existsSync(draftOf(staged))) await promises.rm(draftOf(staged));
 			const next = readSmallFile(staged, undefined);
 			if (next === undefined) return;
 			if ((await fingerprintIn(file)) === fingerprint) await promises.rm(staged);
@@ -79,10 +75,6 @@ export function masterKeyHome(file: string): MasterKeyHome {
 /** Names the file of the next key during a rotation. */
 export function stagedBeside(file: string): string {
 	return `${file}.next`;
-}
-
-function draftOf(file: string): string {
-	return `${file}.new`;
 }
 
 async function fingerprintIn(file: string): Promise<string | undefined> {
@@ -130,19 +122,20 @@ function refuseForeign(file: string, { uid, mode }: Stats, owner: number): void 
 	if ((mode & OTHERS) !== 0) throw new FatalError(`${file} is accessible to other users: run chmod 0400 ${file}`);
 }
 
-async function writeKey(file: string, key: Buffer): Promise<void> {
-	const handle = await promises.open(file, "wx", READ_ONLY).catch((error: NodeJS.ErrnoException) => {
-		if (error.code === "EEXIST") throw new AppError("conflict", `${file} already exists: move it elsewhere`);
-		if (!NOT_WRITABLE.has(error.code ?? "")) throw error;
+/** Writes the next key. @throws AppError conflict when its folder is not writable */
+function writeStaged(file: string, key: Buffer): void {
+	try {
+		writeDurably(file, textOf(key), READ_ONLY);
+	} catch (error) {
+		const { code = "" } = error as NodeJS.ErrnoException;
+		if (!NOT_WRITABLE.has(code)) throw error;
 		throw new AppError(
 			"conflict",
-			`${file} cannot be written (${error.code}): make its folder writable for the user that runs the server, or provide the next master key in next_master_key_file`,
+			`${file} cannot be written (${code}): make its folder writable for the user that runs the server, or provide the next master key in next_master_key_file`,
 		);
-	});
-	try {
-		await handle.writeFile(`${key.toString("hex")}\n`);
-		await handle.sync();
-	} finally {
-		await handle.close();
 	}
+}
+
+function textOf(key: Buffer): string {
+	return `${key.toString("hex")}\n`;
 }

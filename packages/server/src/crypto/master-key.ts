@@ -57,7 +57,7 @@ export async function loadMasterKey(
 	const file = defaultFile(sources);
 	if (needed !== undefined) throw noKey(needed, file);
 	const key = system.randomBytes(KEY_BYTES);
-	await createKeyFile(file, key);
+	createKeyFile(file, key);
 	return { ...describe(key, "file", file), generated: true };
 }
 

@@ -161,8 +161,8 @@ for (const [index, step] of MASTER_STEPS.entries()) {
 }
 
 const TWICE: [first: (typeof MASTER_STEPS)[number], second: (typeof RECOVERY_STEPS)[number]][] = [
-	["while the staged file is empty", "before removing"],
-	["while the staged file is empty", "after removing"],
+	["while the draft of the staged file is empty", "before removing"],
+	["while the staged file is a draft", "after removing"],
 	["before the commit", "before removing"],
 	["before the commit", "after removing"],
 	["after the commit", "before renaming"],

@@ -130,6 +130,20 @@ test("a next file that was cut off while it was written is dropped", async (t) =
 	assert.deepEqual(await readdir(folder), ["master.key"]);
 });
 
+test("the draft of a next file that was cut off is removed", async (t) => {
+	const { folder, keys, assertOpens } = await setUp(t);
+	await writeFile(join(folder, "master.key.next.new"), NEXT.toString("hex"), { mode: 0o400 });
+	await assertOpens((await start(folder, keys)).keyring);
+	assert.deepEqual(await readdir(folder), ["master.key"]);
+});
+
+test("a rotation replaces no file in the place of the next key", async (t) => {
+	const { folder, home } = await setUp(t);
+	await writeFile(join(folder, "master.key.next"), "an administrator's");
+	await assert.rejects(home.stage(NEXT), { code: "conflict" });
+	assert.equal(await readFile(join(folder, "master.key.next"), "utf8"), "an administrator's");
+});
+
 test("a key file damaged beside its complete successor is replaced by it", async (t) => {
 	const { folder, keys, keyring, assertOpens } = await setUp(t);
 	await rotateMasterKey({ keys, keyring, home: undefined, system }, NEXT, ROTATED);

@@ -1,3 +1,4 @@
+import files from "node:fs";
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
@@ -13,7 +14,8 @@ import { system } from "../system.ts";
 /** Steps of a master key's rotation at which the process kills itself, in order. */
 export const MASTER_STEPS = [
 	"before staging",
-	"while the staged file is empty",
+	"while the draft of the staged file is empty",
+	"while the staged file is a draft",
 	"after staging",
 	"with half of the keys wrapped anew",
 	"before the commit",
@@ -49,13 +51,18 @@ const dieAt = (step: Step) => {
 	if (step === target) die();
 };
 
-/** From now on gives the process a chance to die before and after files are opened, renamed and removed. */
+/** From now on gives the process a chance to die before and after files are written, renamed and removed. */
 function watchFiles(isRecovery: boolean): void {
-	const { open, rename, rm } = fs;
-	fs.open = async (...args) => {
-		const handle = await open(...args);
-		if (args[1] === "wx") dieAt("while the staged file is empty");
-		return handle;
+	const { rename, rm } = fs;
+	const { renameSync, writeFileSync } = files;
+	files.writeFileSync = (file, data, options) => {
+		const isCutOff = target === "while the draft of the staged file is empty";
+		writeFileSync(file, isCutOff ? "" : data, options);
+		dieAt("while the draft of the staged file is empty");
+	};
+	files.renameSync = (...args) => {
+		dieAt("while the staged file is a draft");
+		renameSync(...args);
 	};
 	fs.rename = async (...args) => {
 		if (isRecovery) dieAt("before renaming");
