@@ -30,6 +30,7 @@ const LEAVES = [
 	"limits.ts",
 	"request-slot.ts",
 	"streamed.ts",
+	"crypto/public-key-algorithms.ts",
 	"threads/answer-questions.ts",
 	"threads/thread-pool.ts",
 ];

@@ -1,4 +1,5 @@
 import { JsonError, parseJson } from "@svc/protocol";
+import { PUBLIC_KEY_ALGORITHMS } from "../crypto/public-key-algorithms.ts";
 import { JwtRefusal } from "./refusal.ts";
 
 /** Characters of a JWT, checked before anything is decoded. Design: §15 */
@@ -6,12 +7,6 @@ const MAX_CHARACTERS = 16_384;
 
 /** Characters of a JWT's id. */
 const MAX_ID_CHARACTERS = 255;
-
-/** Permitted signature algorithms: none with a shared secret, and never `none`. Design: §15 */
-const ALGORITHMS: readonly string[] = [
-	...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
-	...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
-];
 
 /** Media types of a JWT that says who its bearer is; `at+jwt` is an access token. */
 const TYPES: readonly string[] = ["jwt", "jose", "at+jwt"];
@@ -68,7 +63,7 @@ function readObject(bytes: Buffer): Claims {
 /** Reads the header. A key or an address in it has no effect. */
 function readHeader(header: Claims): Pick<Jwt, "alg" | "kid" | "is_access_token"> {
 	const { alg, kid, typ = "JWT" } = header;
-	if (typeof alg !== "string" || !ALGORITHMS.includes(alg)) throw new JwtRefusal("header", "alg");
+	if (typeof alg !== "string" || !PUBLIC_KEY_ALGORITHMS.includes(alg)) throw new JwtRefusal("header", "alg");
 	if (Object.hasOwn(header, "crit")) throw new JwtRefusal("header", "crit");
 	if (Object.hasOwn(header, "b64")) throw new JwtRefusal("header", "b64");
 	if (typeof typ !== "string" || !TYPES.includes(typ.toLowerCase())) throw new JwtRefusal("header", "typ");

@@ -1,16 +1,11 @@
 import { Agent } from "node:https";
 import { createSecureContext } from "node:tls";
 import * as client from "openid-client";
+import { PUBLIC_KEY_ALGORITHMS } from "../../crypto/public-key-algorithms.ts";
 import type { OidcSettings } from "../settings.ts";
 import { exchange, KEYS, TIMEOUT_S, TOKEN, USERINFO } from "./exchange.ts";
 import { createKeys } from "./keys.ts";
 import { type Metadata, readMetadata, unusable } from "./metadata.ts";
-
-/** Permitted signature algorithms: none that is keyed with our client_secret, and never `none`. Design: §11 */
-const ALGORITHMS: readonly string[] = [
-	...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
-	...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
-];
 
 /** Seconds by which a provider's clock may differ from ours. */
 const CLOCK_TOLERANCE_S = 30;
@@ -50,8 +45,8 @@ export async function discover(settings: OidcSettings): Promise<Provider> {
 
 /** Prepares the library for a provider. @throws ProviderUnavailable when its id_tokens cannot be verified safely */
 export function configure({ client_id, client_secret }: OidcSettings, metadata: Metadata): client.Configuration {
-	const { id_token_signing_alg_values_supported: announced = ALGORITHMS, ...server } = metadata;
-	const algorithms = ALGORITHMS.filter((name) => announced.includes(name));
+	const { id_token_signing_alg_values_supported: announced = PUBLIC_KEY_ALGORITHMS, ...server } = metadata;
+	const algorithms = PUBLIC_KEY_ALGORITHMS.filter((name) => announced.includes(name));
 	if (algorithms.length === 0) throw unusable("names no safe algorithm for id_tokens");
 	const methods = server.token_endpoint_auth_methods_supported ?? [];
 	const isPost = methods.includes("client_secret_post") && !methods.includes("client_secret_basic");
