@@ -6,6 +6,7 @@ import { AppError } from "../../errors.ts";
 import { invalidTtl } from "../../expiry.ts";
 import { ROLES } from "../../policy/model.ts";
 import type { Environment, Kind } from "../kinds/kind.ts";
+import { ALLOWED_NAMES, NAMES } from "./allowed-names.ts";
 
 /** An engine's configuration, opened and complete. */
 export interface Configuration {
@@ -20,13 +21,11 @@ export interface Configuration {
 /** Largest value of a limit in a configuration. */
 const MAX_LIMIT = 1_000_000;
 
-const NAMES = { type: "array", items: { type: "string", minLength: 1, maxLength: 253 }, maxItems: 1000 } as const;
 const CAPABILITIES = ROLES.admin;
 
 /** Fields that every engine's configuration may have besides its own. Design: §7.1 */
 const COMMON = {
-	allowed_databases: { ...NAMES, description: "Databases that a request may name besides the configured one." },
-	allowed_namespaces: { ...NAMES, description: "Namespaces that a request may name besides the configured one." },
+	...ALLOWED_NAMES,
 	role_capabilities: {
 		type: "object",
 		additionalProperties: { enum: CAPABILITIES },

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import type { Fields } from "@svc/protocol";
-import { allowedNames, refuseOtherNames, textParam } from "../confine.ts";
+import { allowedNames, refuseOtherNames, requestedName } from "../../config/allowed-names.ts";
 import type { Connector } from "../connector.ts";
 import { createEngineConnector } from "../engine-connector.ts";
 import type { ConnectNeeds, Environment, Kind } from "../kind.ts";
@@ -31,7 +31,7 @@ function addressOf(_: Fields, environment: Environment): string {
 
 function confineToNamespaces(fields: Fields, params: Fields): { params: Fields; scope: string } {
 	const own = String(fields.namespace);
-	const namespace = textParam(params, "namespace", "invalid params") ?? own;
+	const namespace = requestedName(params, "namespace", "invalid params") ?? own;
 	refuseOtherNames("namespace", namespace, own, allowedNames(fields, "allowed_namespaces"));
 	return { params: { ...params, namespace }, scope: namespace };
 }

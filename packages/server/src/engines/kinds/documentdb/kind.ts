@@ -1,6 +1,6 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../../../errors.ts";
-import { allowedNames, refuseOtherNames, textParam } from "../confine.ts";
+import { allowedNames, refuseOtherNames, requestedName } from "../../config/allowed-names.ts";
 import type { Kind } from "../kind.ts";
 
 const HOSTS = /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/;
@@ -17,9 +17,9 @@ export const documentdb: Kind = {
 
 function confineToDatabases(fields: Fields, params: Fields): { params: Fields; scope: string } {
 	const own = String(fields.auth_database);
-	const auth_database = textParam(params, "auth_database", "parsing params") ?? own;
+	const auth_database = requestedName(params, "auth_database", "parsing params") ?? own;
 	if (auth_database !== own) throw new AppError("validation_failed", "auth_database must be the configured one");
-	const database = textParam(params, "database", "parsing params");
+	const database = requestedName(params, "database", "parsing params");
 	if (database !== undefined)
 		refuseOtherNames("database", database, String(fields.database), allowedNames(fields, "allowed_databases"));
 	return { params: { ...params, auth_database }, scope: auth_database };

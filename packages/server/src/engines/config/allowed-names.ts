@@ -1,27 +1,40 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../../errors.ts";
 
+/** Schema of a list of names. */
+export const NAMES = {
+	type: "array",
+	items: { type: "string", minLength: 1, maxLength: 253 },
+	maxItems: 1000,
+} as const;
+
+/** Fields of every engine's configuration with the names that requests may give. Design: §7.1 */
+export const ALLOWED_NAMES = {
+	allowed_databases: { ...NAMES, description: "Databases that a request may name besides the configured one." },
+	allowed_namespaces: { ...NAMES, description: "Namespaces that a request may name besides the configured one." },
+} as const;
+
 /** Databases and namespaces that engines reach only if the configuration lists them by name. Design: §8 */
 const PROTECTED = ["admin", "local", "config", "kube-system"];
 
 /**
- * Reads a param as a text; absent, null and empty are undefined.
+ * Reads the name that a request gives in a param; absent, null and empty are undefined.
  * @param refusal beginning of the engine's own refusal of unusable params
  * @throws AppError engine_error when it is no text
  */
-export function textParam(
+export function requestedName(
 	params: Fields,
-	name: string,
+	param: string,
 	refusal: "parsing params" | "invalid params",
 ): string | undefined {
-	const value = params[name];
+	const value = params[param];
 	if (value === undefined || value === null || value === "") return undefined;
-	if (typeof value !== "string") throw new AppError("engine_error", `${refusal}: ${name} must be a string`);
+	if (typeof value !== "string") throw new AppError("engine_error", `${refusal}: ${param} must be a string`);
 	return value;
 }
 
 /** Lists the names that a configuration allows besides its own. */
-export function allowedNames(fields: Fields, name: "allowed_databases" | "allowed_namespaces"): readonly string[] {
+export function allowedNames(fields: Fields, name: keyof typeof ALLOWED_NAMES): readonly string[] {
 	return (fields[name] as string[] | undefined) ?? [];
 }
 
