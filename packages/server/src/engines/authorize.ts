@@ -47,6 +47,7 @@ export async function authorizeRole(
 	await authorize(needs, actor, realm.slug, { capability, ...engine_role });
 }
 
+/** Capability that a role needs by its name, whichever engine declares it: engines of third parties use the same names. Design: §8 */
 const USUAL_CAPABILITY: Record<string, Capability> = {
 	readonly: "secrets:read",
 	read: "secrets:read",

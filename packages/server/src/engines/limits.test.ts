@@ -24,10 +24,10 @@ for (const [realm_id, fields, together, each_realm] of CASES) {
 
 function engineOf(realm_id: string, fields: Fields): ReadyEngine {
 	const config = { id: "", realm_id, fields };
-	return { entry: { type: "keyvalue" }, config, limits: limitsOf(config) } as unknown as ReadyEngine;
+	return { entry: { type: "store" }, config, limits: limitsOf(config) } as unknown as ReadyEngine;
 }
 
-const count = (realm_id: string, open: number): OpenCount => ({ engine: "keyvalue", realm_id, open });
+const count = (realm_id: string, open: number): OpenCount => ({ engine: "store", realm_id, open });
 
 /** Makes the two limits of configurations, given active ones first, over these counts. */
 function limitsOver(kept: ReadyEngine[], byConfig: OpenCount[], byRealm: OpenCount[]) {
@@ -51,12 +51,12 @@ test("open credentials count towards the active configuration's limits, and real
 	);
 	const [all, each] = limits;
 	assert.deepEqual(await all?.nearest?.(), [
-		{ name: "keyvalue", used: 20, max: 50 },
-		{ name: "keyvalue in realm web", used: 900, max: 1000 },
+		{ name: "store", used: 20, max: 50 },
+		{ name: "store in realm web", used: 900, max: 1000 },
 	]);
 	assert.deepEqual(await each?.nearest?.(), [
-		{ name: "keyvalue in realm web", used: 9, max: 10 },
-		{ name: "keyvalue in realm r2", used: 1, max: 10 },
+		{ name: "store in realm web", used: 9, max: 10 },
+		{ name: "store in realm r2", used: 1, max: 10 },
 	]);
 	assert.deepEqual([await all?.used(), await each?.used(), all?.refused?.(), each?.refused?.()], [900, 900, 3, 0]);
 });
