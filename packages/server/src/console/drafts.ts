@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Fields } from "./page.ts";
+import type { Draft, Fields } from "./page.ts";
 
 /** Limits on kept forms: in all, for one account, and in characters each. Together they take at most 8 MiB. */
 const MAX_DRAFTS = 64;
@@ -18,15 +18,6 @@ export const KEPT_MINUTES = KEPT_MS / 60_000;
 interface Kept {
 	target: string;
 	form: Fields;
-}
-
-/** A session's refused form. Its secrets stay in the server's memory: no page holds them, and nothing stores them. */
-export interface Draft {
-	/** Keeps the form in place of the one before; false when it is too large. */
-	keep(target: string, form: Fields): boolean;
-	/** Returns the form that was kept for this target. */
-	kept(target: string): Fields | undefined;
-	drop(): void;
 }
 
 /** Makes the function that finds the draft of an account's session. */

@@ -1,7 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Command } from "./command.ts";
-import type { Draft } from "./drafts.ts";
 import type { Address, Html } from "./html.ts";
 
 /** Fields of a form or a query. Any may be missing. */
@@ -45,6 +44,15 @@ export interface Notes {
 	confirmed_at?: number;
 	/** Set while the last page held a value. */
 	hasShown?: boolean;
+}
+
+/** A session's refused form. Its secrets stay in the server's memory: no page holds them, and nothing stores them. */
+export interface Draft {
+	/** Keeps the form in place of the one before; false when it is too large. */
+	keep(target: string, form: Fields): boolean;
+	/** Returns the form that was kept for this target. */
+	kept(target: string): Fields | undefined;
+	drop(): void;
 }
 
 /** A link: what it says, and its address. */

@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
-import { type Draft, KEPT_MINUTES } from "./drafts.ts";
+import { KEPT_MINUTES } from "./drafts.ts";
 import { type Address, type Html, html } from "./html.ts";
-import type { Fields, Moved, Visit } from "./page.ts";
+import type { Draft, Fields, Moved, Visit } from "./page.ts";
 import { type Field, inputs, typedIn, withoutSecrets } from "./settings-fields.ts";
 
 /** Settings that were not stored, and why. */

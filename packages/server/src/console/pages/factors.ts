@@ -1,7 +1,6 @@
 import {
 	addFactor,
 	confirmFactor,
-	type FactorNeeds,
 	listFactors,
 	removeFactor,
 	renewRecoveryCodes,
@@ -13,14 +12,11 @@ import { check, parseJson } from "../../http/input.ts";
 import { command } from "../command.ts";
 import { type Address, address, type Html, html, targetOf } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { ANSWER, type PasskeyPageNeeds, signedIn } from "../passkey.ts";
-import { table, time } from "./components.ts";
+import { ANSWER, signedIn } from "../passkey.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { addingPasskey, holderOf, inPlaceOfCode, makingPasskey, stateOf } from "./passkeys.ts";
+import { table, time } from "./components.ts";
+import { addingPasskey, type FactorPageNeeds, holderOf, inPlaceOfCode, makingPasskey, stateOf } from "./passkeys.ts";
 import { qrPicture } from "./qr-picture.ts";
-
-/** Dependencies of the page of second factors. */
-export type FactorPageNeeds = FactorNeeds & PasskeyPageNeeds;
 
 const PATH = /^\/console\/account\/factors$/;
 const HOME = address`/console/account/factors`;

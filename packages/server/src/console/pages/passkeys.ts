@@ -1,13 +1,15 @@
 import { isEnded } from "../../factors/decide.ts";
-import { isPending } from "../../factors/factors.ts";
+import { type FactorNeeds, isPending } from "../../factors/factors.ts";
 import type { Factor } from "../../factors/model.ts";
 import { creationOptions } from "../../factors/passkeys.ts";
 import { passkeyHost } from "../../factors/responses.ts";
 import { type Html, html } from "../html.ts";
 import type { Visit } from "../page.ts";
 import { type PasskeyPageNeeds, passkeyButton, requestOptions, WITHOUT_SCRIPT } from "../passkey.ts";
-import type { FactorPageNeeds } from "./factors.ts";
 import { NO_HOST } from "./sign-in-passkey.ts";
+
+/** Dependencies of the page of second factors. */
+export type FactorPageNeeds = FactorNeeds & PasskeyPageNeeds;
 
 /** Name under which an answer's challenge is for this session, and for no browser that signs in. */
 export const holderOf = ({ actor }: Pick<Visit, "actor">): string => `session ${actor.jti}`;
