@@ -1,27 +1,22 @@
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { createPasswordQueue } from "../accounts/password-queue.ts";
 import { accountRoutes } from "../accounts/routes.ts";
-import type { SetupCode } from "../accounts/setup-code.ts";
 import { createThrottle } from "../accounts/throttle.ts";
 import { createBulkReads } from "../audit/bulk-reads.ts";
 import { auditRoutes } from "../audit/routes.ts";
 import { createBackupSemaphore } from "../backups/backups.ts";
 import { backupRoutes } from "../backups/routes.ts";
 import { createCache } from "../cache.ts";
-import type { Config } from "../config.ts";
 import { createConsole } from "../console/console.ts";
 import type { SiteNeeds } from "../console/endpoints.ts";
 import { createComparisons, createKeyLists } from "../console/large-pages.ts";
 import { WIDTHS } from "../crypto/argon2.ts";
-import type { Keyring } from "../crypto/keyring.ts";
 import { createSessionTokens } from "../crypto/session.ts";
 import { doctorRoutes } from "../doctor/routes.ts";
 import { createEngineCalls, createRoleCheck } from "../engines/engines.ts";
 import { leaseLimits } from "../engines/limits.ts";
 import { engineRoutes } from "../engines/routes.ts";
 import { factorRoutes } from "../factors/routes.ts";
-import type { Build } from "../health/build.ts";
-import type { ConnectionMetricsNeeds } from "../health/connection-metrics.ts";
 import { createMetrics, type Metrics } from "../health/metrics.ts";
 import { healthRoutes } from "../health/routes.ts";
 import { createAdmission } from "../http/admission.ts";
@@ -34,12 +29,9 @@ import { openApiRoute } from "../http/openapi-route.ts";
 import type { Route } from "../http/route.ts";
 import { Scheduler } from "../http/scheduler.ts";
 import { invitationRoutes } from "../invitations/routes.ts";
-import type { MasterKeySource } from "../keys/keys.ts";
 import { keyRoutes } from "../keys/routes.ts";
-import type { RowRenewal } from "../keys/row-renewal.ts";
 import { leaseRoutes } from "../leases/routes.ts";
 import { type Limits, lowDiskLimit, questionLimit } from "../limits.ts";
-import type { Log } from "../log.ts";
 import { machineRoutes } from "../machines/routes.ts";
 import type { NodeNeeds } from "../nodes/nodes.ts";
 import { nodeRoutes } from "../nodes/routes.ts";
@@ -58,47 +50,16 @@ import { createLongQuestions, createVerifications } from "../semaphore.ts";
 import { createDirectories } from "../sso/ask-directory.ts";
 import { createCodes } from "../sso/codes.ts";
 import { createFlows } from "../sso/flows.ts";
-import type { Protocols } from "../sso/protocols.ts";
 import { ssoRoutes } from "../sso/routes.ts";
-import type { Store } from "../store/store.ts";
-import type { System } from "../system.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
 import { createDnsLookups } from "../trusts/dns-lookup.ts";
 import { GivenKeys } from "../trusts/given-keys.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
 import { createJwtSources } from "../trusts/jwt-sources.ts";
 import { trustRoutes } from "../trusts/routes.ts";
-import type { wireBackups } from "./backups.ts";
 import { wireDoctor } from "./doctor.ts";
+import type { AppParts } from "./app-parts.ts";
 import type { Engines } from "./engines.ts";
-
-/** Dependencies of the app. */
-export interface AppParts {
-	config: Config;
-	store: Store;
-	keyring: Keyring;
-	master: MasterKeySource;
-	renewal: RowRenewal;
-	system: System;
-	log: Log;
-	build: Build;
-	engines: Engines;
-	backups: ReturnType<typeof wireBackups>;
-	protocols: Protocols;
-	setup_code: SetupCode;
-	connections: ConnectionMetricsNeeds;
-	/** Each part that enforces a limit adds it here. */
-	limits: Limits;
-	/** Address that browsers reach the server at, known once it listens. */
-	address(): string;
-	isStopping(): boolean;
-	/** Tells whether another program altered the database, so that nothing in it is believed. */
-	isAltered(): boolean;
-	/** Tells whether no alteration of it was found. */
-	isSound(): boolean;
-	/** Tells whether an integrity check found that no row is missing. */
-	isComplete(): Promise<boolean>;
-}
 
 /** API tokens whose last use is cached, so that it is written only once a minute. */
 const MAX_NOTED = 10_000;

@@ -8,7 +8,7 @@ import { createSemaphore } from "../semaphore.ts";
 import { createMappingsCheck } from "../sso/former-mappings.ts";
 import { checkDataDirectory, DATABASE_FILES } from "../store/sqlite/files.ts";
 import { openSnapshot } from "../store/sqlite/snapshots.ts";
-import type { AppParts } from "./app.ts";
+import type { AppParts } from "./app-parts.ts";
 import { createOpeners } from "./backups.ts";
 import { openNetworkedDatabase } from "./networked-doctor.ts";
 
