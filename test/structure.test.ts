@@ -47,7 +47,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^backups\/model\.ts$/, may: /\/(model|keyring-model|comparison|rights|row-macs)\.ts$/ },
 		{
 			from: /^(\w|-)+\/model\.ts$/,
-			may: /^(policy|audit|accounts|tokens|machines)\/model\.ts$|^audit\/(comparison|event-query|key-parts)\.ts$|^crypto\/(keyring-model|seal)\.ts$/,
+			may: /^(policy|audit|accounts|tokens|machines)\/model\.ts$|^audit\/(comparison|event-query|event-types|key-parts)\.ts$|^crypto\/(keyring-model|seal)\.ts$/,
 		},
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model|row-macs)\.ts$/ },
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },

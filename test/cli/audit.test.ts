@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { EVENT_TYPES as KNOWN } from "../../packages/cli/src/formats/event-types.ts";
-import { EVENT_TYPES } from "../../packages/server/src/audit/model.ts";
+import { EVENT_TYPES } from "../../packages/server/src/audit/event-types.ts";
 import { textOf } from "../docs/markdown.ts";
 import { type Cli, createCli } from "../harness/cli.ts";
 import { api } from "../harness/client.ts";

@@ -12,7 +12,8 @@ import { anEvent } from "../testing/rows.ts";
 import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
 import type { Cleanup } from "../testing/store.ts";
 import { type EventFilter, listEvents } from "./audit.ts";
-import type { AuditEvent, EventType } from "./model.ts";
+import type { EventType } from "./event-types.ts";
+import type { AuditEvent } from "./model.ts";
 
 const ALL: PageRequest = { limit: 100 };
 

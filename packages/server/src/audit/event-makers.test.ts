@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EventMakers, type MakerFacts } from "./event-makers.ts";
-import type { EventType } from "./model.ts";
+import type { EventType } from "./event-types.ts";
 
 const ADA = "01990000-0000-7000-8000-000000000001";
 const BOB = "01990000-0000-7000-8000-000000000002";

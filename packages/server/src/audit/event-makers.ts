@@ -1,5 +1,6 @@
 import type { StrangeEvent } from "./comparison.ts";
-import type { EventType, StoredEvent } from "./model.ts";
+import type { EventType } from "./event-types.ts";
+import type { StoredEvent } from "./model.ts";
 
 /** Facts of an event that say who made it, and what. */
 export interface MakerFacts {

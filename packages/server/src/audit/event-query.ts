@@ -1,4 +1,4 @@
-import type { EventType } from "./model.ts";
+import type { EventType } from "./event-types.ts";
 
 /** Events that match every given field. */
 export interface EventScope {

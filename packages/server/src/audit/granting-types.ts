@@ -1,4 +1,4 @@
-import type { EventType } from "./model.ts";
+import type { EventType } from "./event-types.ts";
 
 /** Types of the events that grant something or end it. */
 export const GRANTING_TYPES = [

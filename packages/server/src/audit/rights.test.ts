@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventData, EventType } from "./model.ts";
+import type { EventType } from "./event-types.ts";
+import type { EventData } from "./model.ts";
 import { type GrantingRows, LoggedRights } from "./rights.ts";
 
 const NOTHING: GrantingRows = {

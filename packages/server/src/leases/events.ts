@@ -1,11 +1,11 @@
-import { type AuditEvent, type EventData, type EventType, systemEvent } from "../audit/model.ts";
+import { type AuditEvent, type EventData, systemEvent } from "../audit/model.ts";
 import type { System } from "../system.ts";
 import type { Lease } from "./model.ts";
 
 /** Builds an event for a change of a lease that nobody requested. */
 export function leaseEvent(
 	system: Pick<System, "now">,
-	type: EventType,
+	type: AuditEvent["type"],
 	lease: Pick<Lease, "id" | "engine" | "name" | "realm_id" | "realm">,
 	facts: EventData = {},
 ): AuditEvent {

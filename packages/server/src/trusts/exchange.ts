@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Throttle } from "../accounts/throttle.ts";
-import { type AuditEvent, type AuditStore, type EventType, type Visitor, visitorEvent } from "../audit/model.ts";
+import { type AuditEvent, type AuditStore, type Visitor, visitorEvent } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -112,7 +112,7 @@ const isPowerOfTwo = (count: number) => Number.isInteger(Math.log2(count));
 function eventOf(
 	visitor: Visitor,
 	now: Date,
-	type: EventType,
+	type: AuditEvent["type"],
 	{ realm, machine }: Found,
 	facts: AuditEvent["data"],
 ): AuditEvent {
