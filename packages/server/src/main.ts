@@ -1,6 +1,6 @@
 import { SETUP_CODE_FILE } from "./accounts/setup-code.ts";
 import { type Config, readConfig } from "./config.ts";
-import type { BuiltInEngine } from "./engines/host/catalog.ts";
+import type { BuiltInEngine } from "./engines/host/model.ts";
 import { FatalError } from "./errors.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
 import { createLog } from "./log.ts";

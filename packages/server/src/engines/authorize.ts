@@ -4,7 +4,7 @@ import { authorize, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor, Capability } from "../policy/model.ts";
 import type { Caller, EngineNeeds } from "./engines.ts";
 import { logEngineOf } from "./events.ts";
-import type { CatalogEntry } from "./host/catalog.ts";
+import type { CatalogEntry } from "./host/model.ts";
 import type { Member } from "./kinds/connector.ts";
 
 /**

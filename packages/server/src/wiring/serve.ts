@@ -7,7 +7,7 @@ import { systemEvent } from "../audit/model.ts";
 import { type Config, isLoopback } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { findNextMasterKey, loadMasterKey, type MasterKey } from "../crypto/master-key.ts";
-import type { BuiltInEngine } from "../engines/host/catalog.ts";
+import type { BuiltInEngine } from "../engines/host/model.ts";
 import { pendingCutoff } from "../factors/model.ts";
 import { type AlterationWatch, createAlterationWatch } from "../health/alteration.ts";
 import { readBuild, VERSION } from "../health/build.ts";

@@ -1,7 +1,7 @@
 import { type ConfigScope, getConfig, removeConfig, setConfig } from "../../engines/config/config.ts";
 import { coreFields } from "../../engines/config/fields.ts";
 import type { EngineNeeds } from "../../engines/engines.ts";
-import type { CatalogEntry } from "../../engines/host/catalog.ts";
+import type { CatalogEntry } from "../../engines/host/model.ts";
 import { AppError } from "../../errors.ts";
 import { requireInstanceAdmin } from "../../policy/authorize.ts";
 import { realmNotFound } from "../../policy/decide.ts";

@@ -1,6 +1,5 @@
 import type { EngineNeeds } from "../../engines/engines.ts";
-import type { CatalogEntry } from "../../engines/host/catalog.ts";
-import type { EngineState } from "../../engines/host/model.ts";
+import type { CatalogEntry, EngineState } from "../../engines/host/model.ts";
 import { requireInstanceAdmin } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";

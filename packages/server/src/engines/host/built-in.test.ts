@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtInEntry } from "./built-in.ts";
-import type { BuiltInEngine } from "./catalog.ts";
+import type { BuiltInEngine } from "./model.ts";
 import { descriptorOf } from "./testing.ts";
 
 const launch = { file: "/opt/svc", arguments: ["plugin", "any"] };

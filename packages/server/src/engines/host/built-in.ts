@@ -1,6 +1,6 @@
 import { parseDescriptor } from "@svc/protocol";
 import type { KindOf } from "../kinds/kind.ts";
-import type { BuiltInEngine, CatalogEntry } from "./catalog.ts";
+import type { BuiltInEngine, CatalogEntry } from "./model.ts";
 
 /**
  * Flags with which Node denies an engine: files, processes, workers, add-ons and connections, unless allowed; code from texts; a debugger by

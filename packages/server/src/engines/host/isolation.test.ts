@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { makeFolder } from "../../testing/store.ts";
-import type { BuiltInEngine } from "./catalog.ts";
+import type { BuiltInEngine } from "./model.ts";
 import { FIXTURES, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
 
 async function dataOf(call: Promise<unknown>): Promise<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
-import type { Launch } from "./catalog.ts";
+import type { Launch } from "./model.ts";
 
 /** Ends a process with the thread that started it, and keeps it from gaining rights. Without util-linux, only the end of its input ends it. */
 const SETPRIV = "/usr/bin/setpriv";

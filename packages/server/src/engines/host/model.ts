@@ -1,3 +1,47 @@
+import type { Descriptor } from "@svc/protocol";
+import type { Kind } from "../kinds/kind.ts";
+
+/** Command that starts a process of an engine. */
+export interface Launch {
+	file: string;
+	arguments: string[];
+	/** Options for Node through its environment, where they cannot be arguments. */
+	node_options?: string;
+}
+
+/** An engine that comes with the server. */
+export interface BuiltInEngine {
+	/** The content of its plugin.json. */
+	descriptor: unknown;
+	/** True if it may open connections. */
+	network: boolean;
+	/** Command without the flags with which Node restricts it. */
+	launch: Launch;
+	/**
+	 * Way to pass the restricting flags to Node: by arguments, or, in the single binary, by NODE_OPTIONS. False when `launch.file` is another
+	 * program.
+	 */
+	node: "arguments" | "environment" | false;
+	/** Files and folders of its program. */
+	reads?: readonly string[];
+}
+
+/** An engine that the server knows, usable or not. */
+export interface CatalogEntry {
+	type: string;
+	descriptor: Descriptor;
+	kind: Kind;
+	is_built_in: boolean;
+	/** True for a program of ours, restricted by Node. Its answers are trusted to stay in step with the requests. */
+	is_restricted: boolean;
+	/** True if it talks to another system, and so may take longer; assumed for a third party's that makes credentials. */
+	network: boolean;
+	/** Reason why it is unusable; undefined when it is usable. */
+	unavailable: string | undefined;
+	/** Builds the command that starts it. @param reads files and folders that it may read besides its own program */
+	launch(reads: readonly string[]): Launch;
+}
+
 /**
  * The settings with which a process of an engine starts. Calls of equal `key` share processes, so a changed configuration needs a new key.
  */

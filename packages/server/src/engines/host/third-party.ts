@@ -10,7 +10,7 @@ import {
 } from "@svc/protocol";
 import type { Log } from "../../log.ts";
 import type { Kind, KindOf } from "../kinds/kind.ts";
-import type { CatalogEntry } from "./catalog.ts";
+import type { CatalogEntry } from "./model.ts";
 import { pinExecutable, Refusal, refuseWritableByOthers } from "./pin.ts";
 
 /** Shape of a type, and so of a folder's name. */
