@@ -5,7 +5,7 @@ const steps: [name: string, command: string, ...args: string[]][] = [
 	["types", "tsc", "-p", "tsconfig.base.json"],
 	["lint and format", "biome", "check", "--error-on-warnings", "."],
 	["dead code", "knip"],
-	["structure", "node", "--test", "test/structure.test.ts"],
+	["structure", "node", "--test", "test/structure.test.ts", "test/circles.test.ts"],
 ];
 if (!process.argv.includes("--static")) steps.push(["tests", "npm", "test"]);
 

@@ -182,38 +182,6 @@ test("every import inside the server and the client follows the arrows", () => {
 	assert.deepEqual(wrong, []);
 });
 
-type Arrow = readonly [from: string, to: string];
-
-/** Lists the arrows that are part of a circle, or between two circles. */
-function circlesIn(arrows: readonly Arrow[]): readonly Arrow[] {
-	const inner = arrows.filter(
-		([from, to]) => arrows.some(([next]) => next === to) && arrows.some(([, last]) => last === from),
-	);
-	return inner.length === arrows.length ? arrows : circlesIn(inner);
-}
-
-test("folders import one another in one direction, except for the imports that CONTRIBUTING lists", () => {
-	const rows = read("CONTRIBUTING.md").matchAll(/^\| `(\S+)` → `(\S+)` +\|/gm);
-	const listed = [...rows].map(([, from = "", to = ""]) => ({ from, to }));
-	const used = new Set<(typeof listed)[number]>();
-	const isModel = (file: string) => /(^|\/)([a-z]+-)?(model|decide)\.ts$/.test(file);
-	for (const base of Object.keys(ARROWS)) {
-		const arrows = new Map<string, Arrow>();
-		for (const file of files.filter((name) => name.startsWith(`${base}/`) && !isTest(name))) {
-			const from = relative(base, file);
-			for (const specifier of importsOf(file).filter((name) => name.startsWith("."))) {
-				const to = relative(base, join(dirname(file), specifier));
-				const exception = listed.find((row) => from.startsWith(row.from) && to.startsWith(row.to));
-				if (exception !== undefined) used.add(exception);
-				const [a = "", b = ""] = [from, to].map((path) => path.split("/")[0]);
-				if (exception === undefined && a !== b && !isModel(from) && !isModel(to)) arrows.set(`${a} ${b}`, [a, b]);
-			}
-		}
-		assert.deepEqual(circlesIn([...arrows.values()]), []);
-	}
-	assert.deepEqual(new Set(listed), used, "each row of CONTRIBUTING is needed");
-});
-
 test("no source of the server imports what only tests use", () => {
 	const wrong = files
 		.filter((file) => file.startsWith("packages/server/src/") && !isTest(file))
