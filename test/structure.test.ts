@@ -50,6 +50,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			may: /^(policy|audit|accounts|tokens|machines)\/model\.ts$|^audit\/(comparison|event-query|event-types|key-parts)\.ts$|^crypto\/(keyring-model|seal)\.ts$/,
 		},
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model|row-macs)\.ts$/ },
+		{ from: /^store\/fullest\.ts$/, may: /^store\/shared-sql\.ts$/ },
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
 		{ from: /^store\/used-counts\.ts$/, may: /^trusts\/model\.ts$/ },
 		{ from: /^store\/row-names\.ts$/, may: /^store\/row-kinds\.ts$|^crypto\/row-macs\.ts$/ },

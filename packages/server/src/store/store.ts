@@ -51,6 +51,9 @@ const OPERATIONS = {
 
 type Nouns = typeof OPERATIONS;
 
+/** Operations that read the whole log, which takes longer than any other question. */
+export const READS_WHOLE_LOG: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"]);
+
 /** The operations of the port as rules call them, by noun. */
 export type Operations = { [Noun in keyof Nouns]: Port<Nouns[Noun]> } & { audit: AuditStore };
 

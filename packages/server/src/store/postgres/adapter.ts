@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey, RowMacs } from "../../crypto/row-macs.ts";
 import { runInBatches } from "../in-batches.ts";
-import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
+import { fromDeclarations, type Implementations, type Operations, READS_WHOLE_LOG } from "../store.ts";
 import type { Session } from "./connection.ts";
 import type { Async, Change, Snapshot } from "./database.ts";
 import type { FindAlterations } from "./migrate.ts";
@@ -59,8 +59,6 @@ interface Ways {
 	alterations: FindAlterations;
 }
 
-const READ_ALL: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"]);
-
 type Run = (...args: unknown[]) => Promise<unknown>;
 type Runs = Record<string, Record<string, Run>>;
 
@@ -83,7 +81,7 @@ export function createAdapter(ways: Ways): Operations {
 			const run: Run = (...args) => writer.run(operation, args);
 			return declared.inBatches ? runInBatches(run) : run;
 		}
-		const long = READ_ALL.has(name) ? pools.everything : pools.long;
+		const long = READS_WHOLE_LOG.has(name) ? pools.everything : pools.long;
 		const pool = declared.kind === "read" ? pools.requests : long;
 		return (...args: unknown[]) =>
 			pool.ask((session) => {

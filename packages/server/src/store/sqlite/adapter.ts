@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { runInBatches } from "../in-batches.ts";
-import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
+import { fromDeclarations, type Implementations, type Operations, READS_WHOLE_LOG } from "../store.ts";
 import { headAt } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
@@ -44,8 +44,6 @@ interface Ways {
 	altered(): readonly string[];
 }
 
-const READ_ALL: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"]);
-
 /** Questions that never read a whole table: they do not wait for those that may. */
 const READ_PART: ReadonlySet<string> = new Set([
 	...["secrets.currentVersions", "secrets.pairs", "secrets.keySet", "secrets.count"],
@@ -82,7 +80,7 @@ export function createAdapter(ways: Ways): Operations {
 }
 
 function readerOf({ worker, questions, comparer }: Ways, name: string): ReadWorker {
-	if (READ_ALL.has(name)) return comparer;
+	if (READS_WHOLE_LOG.has(name)) return comparer;
 	return READ_PART.has(name) ? worker : questions;
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { type KeySet, keySetOf, type NamedKeys, partHash, setHash } from "../../audit/key-parts.ts";
+import { SETS_WITH_KEYS } from "../shared-sql.ts";
 import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
@@ -24,8 +25,7 @@ export function keySetOfSecrets(db: Database) {
 }
 
 /** Selects the sets that hold a key. */
-export const SETS_WITH_KEY = `audit_key k JOIN audit_key_in_part i ON i.key_id = k.id JOIN audit_part_in_set m ON m.part_id = i.part_id
-	JOIN audit_key_set s ON s.id = m.set_id WHERE k.key = @key`;
+export const SETS_WITH_KEY = `${SETS_WITH_KEYS} WHERE k.key = @key`;
 
 /** Questions about sets of keys. */
 export function keySets(db: Database) {

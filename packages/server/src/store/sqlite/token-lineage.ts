@@ -4,9 +4,6 @@ import { columnsOf } from "../row-kinds.ts";
 import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
-/** Condition that a row of api_token has not expired at an instant. @param at an SQL parameter */
-export const notExpiredAt = (at: string) => `coalesce(expires_at, '~') > ${at}`;
-
 const lineageIn = (table: string) => `WITH RECURSIVE lineage (id) AS (
 	SELECT id FROM ${table} WHERE id = @id
 	UNION SELECT made.id FROM lineage JOIN ${table} AS made ON made.maker_id = lineage.id

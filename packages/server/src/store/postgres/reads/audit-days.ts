@@ -1,8 +1,8 @@
 import type { DayCounts, DayRange } from "../../../audit/event-query.ts";
+import { SETS_WITH_KEYS } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import type { Sql } from "../connection.ts";
 import type { Async } from "../database.ts";
-import { SETS_WITH_KEY } from "./key-sets.ts";
 
 type AuditDays = Pick<Async<Implementations<"scan">["audit"]>, "perDay" | "readsPerDay">;
 
@@ -25,7 +25,7 @@ const IS_READ = "l.type IN ('secret.read', 'secret.list', 'secret.sync') AND coa
 const READS_PER_DAY = `WITH looked AS MATERIALIZED (
 		${newest("key = $2")}
 		UNION ALL
-		${newest(`key_set IN (SELECT s.hash FROM ${SETS_WITH_KEY} WHERE k.key = $2 AND s.realm_id = $1)`)}
+		${newest(`key_set IN (SELECT s.hash FROM ${SETS_WITH_KEYS} WHERE k.key = $2 AND s.realm_id = $1)`)}
 		ORDER BY timestamp DESC LIMIT $5
 	), bounds AS (SELECT count(*) AS looked, min(timestamp) AS first FROM looked)
 	SELECT bounds.looked, bounds.first, count(l.timestamp) FILTER (WHERE ${IS_READ}) AS reads

@@ -3,11 +3,12 @@ import type { EventQuery, EventScope } from "../../../audit/event-query.ts";
 import type { Anchor, ChainedEvent, Checkpoint, LatestProof, ListedEvent, StoredEvent } from "../../../audit/model.ts";
 import { beginVerification } from "../../../audit/verify.ts";
 import type { RowKey } from "../../../crypto/row-macs.ts";
+import { SETS_WITH_KEYS } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Snapshot } from "../database.ts";
 import { matchesIndex } from "../event-index.ts";
 import { auditDays } from "./audit-days.ts";
-import { namedKeys, SETS_WITH_KEY, soundSets } from "./key-sets.ts";
+import { namedKeys, soundSets } from "./key-sets.ts";
 import { COLUMNS, everyEvent } from "./log-segments.ts";
 import { realmsOf } from "./realm-rows.ts";
 import { compareRows } from "./row-comparison.ts";
@@ -118,7 +119,7 @@ const ANY = ".*";
 /** Condition that an event names a key, or a set that holds it: one of these realms, so that the sets of others are not looked at. */
 function ofKey(key: string, realms: string | undefined): string {
 	const inRealms = realms === undefined ? "" : ` AND s.realm_id = ANY(${realms}::text[])`;
-	return `(key = ${key} OR key_set IN (SELECT s.hash FROM ${SETS_WITH_KEY} WHERE k.key = ${key}${inRealms}))`;
+	return `(key = ${key} OR key_set IN (SELECT s.hash FROM ${SETS_WITH_KEYS} WHERE k.key = ${key}${inRealms}))`;
 }
 
 /** Finds the realms whose events a query can see; undefined for all. */

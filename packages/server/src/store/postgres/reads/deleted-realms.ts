@@ -1,4 +1,5 @@
 import type { DeletedRealm, Restorable } from "../../../realms/model.ts";
+import { UNENDED } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Snapshot } from "../database.ts";
 import type { StoredRows } from "../stored-rows.ts";
@@ -11,12 +12,6 @@ type Reads = Async<
 
 /** Condition on a deleted realm that can be restored. */
 const RESTORABLE = "deleted_at > $1 AND ($2::text IS NULL OR user_id = $2)";
-
-/** Deleted realms with tokens limited to them, or with tokens or trusts of their machines. */
-const UNENDED = `SELECT id FROM realm WHERE deleted_at IS NOT NULL AND (
-	EXISTS (SELECT 1 FROM api_token WHERE realm_id = realm.id)
-	OR EXISTS (SELECT 1 FROM machine WHERE realm_id = realm.id AND (
-		EXISTS (SELECT 1 FROM machine_token WHERE machine_id = machine.id) OR EXISTS (SELECT 1 FROM trust WHERE machine_id = machine.id))))`;
 
 const of = ({ since, user_id }: Restorable) => [since, user_id];
 

@@ -3,10 +3,6 @@ import type { StoredEvent } from "../../../audit/model.ts";
 import { keySetIn } from "../../../audit/verify.ts";
 import type { Sql } from "../connection.ts";
 
-/** Joins the sets of keys with the keys that they hold. */
-export const SETS_WITH_KEY = `audit_key k JOIN audit_key_in_part i ON i.key_id = k.id JOIN audit_part_in_set m ON m.part_id = i.part_id
-	JOIN audit_key_set s ON s.id = m.set_id`;
-
 interface Part {
 	id: number;
 	hash: string;

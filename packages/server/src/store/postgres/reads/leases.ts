@@ -1,5 +1,6 @@
 import { type LeaseFilter, OPEN_STATES } from "../../../leases/model.ts";
 import { isIn } from "../../lease-states.ts";
+import { OPEN_TARGETS } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import { IS_UNCLAIMED } from "../claims.ts";
 import type { Async, Snapshot } from "../database.ts";
@@ -26,15 +27,6 @@ function single(db: Snapshot): Pick<LeaseReads, "byId" | "byCredential" | "byNam
 			]),
 	};
 }
-
-/** Targets with open leases. Targets are few and leases many: each step is one look into the index, and so is each first due time. */
-const OPEN_TARGETS = `WITH RECURSIVE open (target) AS (
-	SELECT min(target) FROM lease WHERE due_at IS NOT NULL
-	UNION ALL
-	SELECT (SELECT min(target) FROM lease WHERE target > open.target AND due_at IS NOT NULL) FROM open WHERE open.target IS NOT NULL
-)
-SELECT target, (SELECT min(due_at) FROM lease WHERE target = open.target AND due_at IS NOT NULL) AS due_at
-FROM open WHERE target IS NOT NULL`;
 
 function queue(db: Snapshot, isFree: string): Pick<LeaseReads, "due" | "activeAt" | "openTargets" | "nextDue"> {
 	const open = () => db.sql.rows<{ target: string; due_at: number }>(OPEN_TARGETS);

@@ -1,6 +1,7 @@
 import { limitsText } from "../../../machines/decide.ts";
 import type { CurrentAccess, MadeEvent } from "../../../policy/decide.ts";
 import type { Maker, Role } from "../../../policy/model.ts";
+import { notExpiredAt } from "../../shared-sql.ts";
 import type { Snapshot } from "../database.ts";
 import { liveRealm, roleById } from "../reads/realm-rows.ts";
 
@@ -14,7 +15,7 @@ export async function currentAccess(db: Snapshot, { maker, timestamp }: MadeEven
 	return { account: () => account, role: (realm_id) => roles.get(realm_id) };
 }
 
-const NOT_EXPIRED = "id = $1 AND coalesce(expires_at, '~') > $2";
+const NOT_EXPIRED = `id = $1 AND ${notExpiredAt("$2")}`;
 
 async function accountOf(
 	db: Snapshot,

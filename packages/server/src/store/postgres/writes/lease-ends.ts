@@ -2,8 +2,8 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { type Lease, TRANSITIONS, type Transition } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
 import { hasClaim } from "../claims.ts";
-import type { Change, Async } from "../database.ts";
-import { IS_UNUSED } from "./engines.ts";
+import type { Async, Change } from "../database.ts";
+import { IS_UNUSED } from "../../shared-sql.ts";
 import { transition } from "./lease-transition.ts";
 
 type Ending = Pick<Async<Implementations<"write">["leases"]>, "abort" | "settle" | "abandon">;

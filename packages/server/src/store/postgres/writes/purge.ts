@@ -1,19 +1,11 @@
 import { VERSION_BYTES } from "../../../secrets/model.ts";
+import { endedWithRealm } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Change } from "../database.ts";
 
 /** Limits on what one transaction removes of a purged realm: all other changes wait behind it. */
 const MOST_SECRETS = 2000;
 const MOST_BYTES = 2 * 1024 * 1024;
-
-const OF_MACHINES = "machine_id IN (SELECT id FROM machine WHERE realm_id = $1)";
-
-/** Rows that end permanently with their realm's deletion, by table, and how many make a part: a restore brings none of them back. */
-const ENDED_WITH_REALM = [
-	{ table: "api_token", of: "realm_id = $1", most: 1000 },
-	{ table: "machine_token", of: OF_MACHINES, most: 1000 },
-	{ table: "trust", of: OF_MACHINES, most: 100 },
-] as const;
 
 /** Time of deletion of a realm whose purge has begun, before any other, so that nobody restores a part of it. */
 const PURGING = "";
@@ -34,7 +26,7 @@ export function purgeWrites(db: Change): Pick<Async<Implementations<"write">["re
 
 /** Ends a part of what ends with a realm's deletion. @returns how many rows */
 export async function endRestricted(db: Change, realm_id: string): Promise<number> {
-	for (const { table, of, most } of ENDED_WITH_REALM) {
+	for (const { table, of, most } of endedWithRealm("$1")) {
 		const some = `id IN (SELECT id FROM ${table} WHERE ${of} LIMIT ${most})`;
 		const ended = await db.remove(table, some, [realm_id]);
 		if (ended > 0) return ended;

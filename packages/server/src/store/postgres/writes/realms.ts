@@ -2,15 +2,16 @@ import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
-import { IS_UNUSED } from "./engines.ts";
+import { purgeWrites, endRestricted } from "./purge.ts";
+import { IS_UNUSED, ofMachinesIn } from "../../shared-sql.ts";
 import { revokeLeases } from "./lease-revocation.ts";
 import { bindingCounts } from "./policy.ts";
 import { endRestricted, purgeWrites } from "./purge.ts";
 
 type RealmWrites = Async<Implementations<"write">["realms"]>;
 
-/** Condition on the machines of realm $1, for a table that names them. */
-const OF_MACHINES = "machine_id IN (SELECT id FROM machine WHERE realm_id = $1)";
+/** Condition that a row belongs to a machine of realm $1. */
+const OF_MACHINES = ofMachinesIn("$1");
 
 /** Makes the operations on realms. */
 export function realmWrites(db: Change): RealmWrites {

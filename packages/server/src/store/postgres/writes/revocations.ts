@@ -1,4 +1,5 @@
 import type { Revocation } from "../../../revocation/model.ts";
+import { ofMachinesIn } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Change } from "../database.ts";
 import { endInvitations } from "./invitations.ts";
@@ -75,7 +76,7 @@ async function endTokens(db: Change, { user_id, realm_id, keep }: Pick<Revocatio
 		return { count: await db.remove("api_token", where, [keep, user_id, realm_id ?? null]), more: false };
 	}
 	const people = await removeSome(db, "api_token", "id <> $1 AND realm_id = $2", [keep, realm_id]);
-	const ofMachines = "machine_id IN (SELECT id FROM machine WHERE realm_id = $1)";
+	const ofMachines = ofMachinesIn("$1");
 	const machines = await removeSome(db, "machine_token", ofMachines, [realm_id]);
 	return { count: people.count + machines.count, more: people.more || machines.more };
 }

@@ -1,4 +1,5 @@
 import { decideToken } from "../../../tokens/decide.ts";
+import { notExpiredAt } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Change } from "../database.ts";
 import { LINEAGE } from "../reads/tokens.ts";
@@ -14,7 +15,7 @@ export function tokenWrites(db: Change): Async<Implementations<"write">["tokens"
 		async create(token, event) {
 			const { user_id, created_at } = token;
 			const decision = decideToken({
-				live: await db.count("api_token", "user_id = $1 AND coalesce(expires_at, '~') > $2", [user_id, created_at]),
+				live: await db.count("api_token", `user_id = $1 AND ${notExpiredAt("$2")}`, [user_id, created_at]),
 				expired: await db.count("api_token", "user_id = $1 AND expires_at <= $2", [user_id, created_at]),
 			});
 			if (decision.outcome !== "done") return decision.outcome;

@@ -1,4 +1,5 @@
 import { OPEN_STATES } from "../../../leases/model.ts";
+import { OPEN_TARGETS } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, eq, getTableColumns, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
 import { fits } from "../row-guard.ts";
@@ -81,16 +82,7 @@ function queue(db: ReadConnection): Pick<Reads, "due" | "activeAt"> {
 	};
 }
 
-/** Targets with open leases. Targets are few and leases many: each step is one look into the index, and so is each first due time. */
-const open = sql`(
-	WITH RECURSIVE open (target) AS (
-		SELECT min(target) FROM lease WHERE due_at IS NOT NULL
-		UNION ALL
-		SELECT (SELECT min(target) FROM lease WHERE target > open.target AND due_at IS NOT NULL) FROM open WHERE open.target IS NOT NULL
-	)
-	SELECT target, (SELECT min(due_at) FROM lease WHERE target = open.target AND due_at IS NOT NULL) AS due_at
-	FROM open WHERE target IS NOT NULL
-)`;
+const open = sql`(${sql.raw(OPEN_TARGETS)})`;
 
 function targets(db: ReadConnection): Pick<Reads, "openTargets" | "nextDue"> {
 	const all = lazy(() => db.select({ target: sql<string>`target`, due_at: sql<number>`due_at` }).from(open).prepare());

@@ -2,16 +2,8 @@ import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { EngineConfigRow } from "../../../engines/model.ts";
+import { IS_UNUSED } from "../../shared-sql.ts";
 import { LIVE_REALM } from "./live-realm.ts";
-
-/**
- * Condition that a row of engine_config is retired, and no open lease was made with it or with an earlier one in its place: a later
- * configuration may hold the newer password of that lease's target.
- */
-export const IS_UNUSED =
-	"state = 'retired' AND NOT EXISTS (SELECT 1 FROM engine_config AS earlier JOIN lease ON lease.config_id = earlier.id " +
-	"WHERE earlier.realm_id = engine_config.realm_id AND earlier.engine = engine_config.engine " +
-	"AND earlier.ordinal <= engine_config.ordinal AND lease.due_at IS NOT NULL)";
 
 /** Operations on engines' configurations. */
 export function engineWrites(db: Database, append: Append) {

@@ -5,7 +5,7 @@ import type { Machine, MachineToken } from "../../../machines/model.ts";
 import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
 import { fits } from "../row-guard.ts";
-import { notExpiredAt } from "../token-lineage.ts";
+import { notExpiredAt, ofMachinesIn } from "../../shared-sql.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 const COLUMNS: readonly (keyof Machine)[] = [
@@ -24,7 +24,7 @@ export const insertInto = (table: string, columns: readonly string[]) =>
 
 /** Counts the rows of a table that name a realm's machines. */
 export const countOfMachines = (table: "machine_token" | "trust") =>
-	`SELECT count(*) FROM ${table} WHERE machine_id IN (SELECT id FROM machine WHERE realm_id = ?)`;
+	`SELECT count(*) FROM ${table} WHERE ${ofMachinesIn("?")}`;
 
 /** Changes what a machine may do; a row that another program altered stays as it is. */
 const CHANGE =

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { VERSION_BYTES } from "../../../secrets/model.ts";
+import { endedWithRealm } from "../../shared-sql.ts";
 
 /**
  * Limits on what one transaction removes of a purged realm: all other writes wait behind it. A full realm takes 0.2 to 1.3 s, 6 ms for a
@@ -7,18 +8,6 @@ import { VERSION_BYTES } from "../../../secrets/model.ts";
  */
 const MOST_SECRETS = 2000;
 const MOST_BYTES = 2 * 1024 * 1024;
-
-const OF_MACHINES = "machine_id IN (SELECT id FROM machine WHERE realm_id = ?)";
-
-/**
- * Rows that end permanently with their realm's deletion, by table: a restore brings none of them back. A part is at most this many, which take 20 ms: a trust
- * may hold 64 KiB of keys.
- */
-const ENDED_WITH_REALM = [
-	{ table: "api_token", of: "realm_id = ?", most: 1000 },
-	{ table: "machine_token", of: OF_MACHINES, most: 1000 },
-	{ table: "trust", of: OF_MACHINES, most: 100 },
-] as const;
 
 /** Time of deletion of a realm whose purge has begun, before any other, so that nobody restores a part of it. */
 const PURGING = "";
@@ -49,7 +38,7 @@ export function purgeBatch(db: Database): (purgeable: { id: string; deleted_befo
 /** Prepares the function that removes a part of what ends with a realm's deletion, and returns the number of rows. */
 export function endRestrictedBatch(db: Database): (realm_id: string) => number {
 	const isDeleted = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NOT NULL").pluck();
-	const removals = ENDED_WITH_REALM.map(({ table, of, most }) =>
+	const removals = endedWithRealm("?").map(({ table, of, most }) =>
 		db.prepare(`DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${of} LIMIT ${most})`),
 	);
 	return (realm_id) => {

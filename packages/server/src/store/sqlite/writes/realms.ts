@@ -3,7 +3,7 @@ import type { Append } from "../../../audit/chain.ts";
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { verified } from "../row-guard.ts";
-import { IS_UNUSED } from "./engines.ts";
+import { IS_UNUSED } from "../../shared-sql.ts";
 import { END_INVITED_ROLES } from "./invitations.ts";
 import { INSERT_KEY } from "./keys.ts";
 import { leaseRevoker } from "./leases.ts";

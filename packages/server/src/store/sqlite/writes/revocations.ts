@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Revocation, Revoked } from "../../../revocation/model.ts";
+import { ofMachinesIn } from "../../shared-sql.ts";
 import { END_INVITATIONS } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { leaseRevoker } from "./leases.ts";
@@ -62,7 +63,7 @@ function endingTokens(db: Database) {
 	const ofUser = db.prepare("DELETE FROM api_token WHERE user_id = @user_id AND id <> @keep");
 	const ofBoth = db.prepare("DELETE FROM api_token WHERE user_id = @user_id AND realm_id = @realm_id AND id <> @keep");
 	const ofRealm = removal(db, "api_token", "realm_id = @realm_id AND id <> @keep");
-	const ofMachines = removal(db, "machine_token", "machine_id IN (SELECT id FROM machine WHERE realm_id = @realm_id)");
+	const ofMachines = removal(db, "machine_token", ofMachinesIn("@realm_id"));
 	return (whose: Pick<Revocation, "user_id" | "realm_id" | "keep">) => {
 		if (whose.user_id !== undefined) {
 			const statement = whose.realm_id === undefined ? ofUser : ofBoth;

@@ -3,7 +3,8 @@ import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { decideToken, type HeldTokens } from "../../../tokens/decide.ts";
 import type { ApiToken, TokenEnd } from "../../../tokens/model.ts";
-import { LINEAGE, notExpiredAt } from "../token-lineage.ts";
+import { notExpiredAt } from "../../shared-sql.ts";
+import { LINEAGE } from "../token-lineage.ts";
 
 /** Maximum number of tokens forgotten in one transaction. */
 const AT_ONCE = 1000;
