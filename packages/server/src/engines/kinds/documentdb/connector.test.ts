@@ -6,8 +6,9 @@ import { type Mongo, skipWithoutMongo, startMongo } from "../../../../../../test
 import { startProxy } from "../../../../../../test/peers/proxy.ts";
 import { AppError } from "../../../errors.ts";
 import { ForbiddenCommand } from "../managed-user.ts";
-import { docCreate, NAME, needsOf, PASSWORD, refusedAs, subject } from "../testing.ts";
+import { NAME, needsOf, PASSWORD, refusedAs, subject } from "../testing.ts";
 import { createDocumentDbConnector, type DocumentDbConnector } from "./connector.ts";
+import { docCreate } from "./testing.ts";
 
 const skip = await skipWithoutMongo();
 const mongoTest = { skip, timeout: 300_000 };

@@ -3,8 +3,9 @@ import { suite, type TestContext, test } from "node:test";
 import { freePort } from "../../../../../../test/peers/free-port.ts";
 import { type FakeMongo, type Fault, startFakeMongo } from "../../../../../../test/peers/mongo-fake.ts";
 import { startProxy } from "../../../../../../test/peers/proxy.ts";
-import { docCreate, NAME, needsOf, PASSWORD, refusedAs, subject } from "../testing.ts";
+import { NAME, needsOf, PASSWORD, refusedAs, subject } from "../testing.ts";
 import { createDocumentDbConnector, type DocumentDbConnector } from "./connector.ts";
+import { docCreate } from "./testing.ts";
 
 const USER = subject(NAME, "admin");
 

@@ -5,8 +5,9 @@ import type { Fields } from "@svc/protocol";
 import { CERTIFICATES, skipWithoutRedis } from "../../../../../../test/peers/redis.ts";
 import { AppError } from "../../../errors.ts";
 import { ForbiddenCommand } from "../managed-user.ts";
-import { connect, create, kvSet, NAME, needsOf, PASSWORD, redisFor, refusedAs, subject } from "../testing.ts";
+import { NAME, needsOf, PASSWORD, refusedAs, subject } from "../testing.ts";
 import { createKeyValueConnector } from "./connector.ts";
+import { connect, create, kvSet, redisFor } from "./testing.ts";
 
 const redisTest = { skip: skipWithoutRedis };
 

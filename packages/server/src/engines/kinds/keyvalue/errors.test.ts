@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { freePort } from "../../../../../../test/peers/free-port.ts";
 import { startProxy } from "../../../../../../test/peers/proxy.ts";
 import { skipWithoutRedis } from "../../../../../../test/peers/redis.ts";
-import { clientsBecome, connect, create, kvSet, NAME, PASSWORD, redisFor, refusedAs, subject } from "../testing.ts";
+import { NAME, PASSWORD, refusedAs, subject } from "../testing.ts";
+import { clientsBecome, connect, create, kvSet, redisFor } from "./testing.ts";
 
 const redisTest = { skip: skipWithoutRedis };
 

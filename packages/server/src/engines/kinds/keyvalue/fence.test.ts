@@ -3,8 +3,9 @@ import { suite, type TestContext, test } from "node:test";
 import { startProxy, type TcpProxy } from "../../../../../../test/peers/proxy.ts";
 import { type Redis, skipWithoutRedis } from "../../../../../../test/peers/redis.ts";
 
-import { clientsBecome, connect, create, kvSet, redisFor, refusedAs, subject } from "../testing.ts";
+import { refusedAs, subject } from "../testing.ts";
 import type { KeyValueConnector } from "./connector.ts";
+import { clientsBecome, connect, create, kvSet, redisFor } from "./testing.ts";
 
 /** A create that nobody answers takes 5 s. */
 const redisTest = { skip: skipWithoutRedis, timeout: 300_000 };

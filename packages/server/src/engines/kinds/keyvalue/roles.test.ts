@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Redis, skipWithoutRedis } from "../../../../../../test/peers/redis.ts";
-import { connect, create, kvSet, NAME, redisFor } from "../testing.ts";
+import { NAME } from "../testing.ts";
+import { connect, create, kvSet, redisFor } from "./testing.ts";
 
 const redisTest = { skip: skipWithoutRedis };
 
