@@ -6,7 +6,7 @@ import { isLoopback } from "../../packages/server/src/config.ts";
 
 const LOOPBACK = ["localhost", "LOCALHOST", "127.0.0.1", "127.255.255.254", "127.1", "2130706433", "[::1]", "[0::1]"];
 const ELSEWHERE = [
-	...["localhost.example.com", "localhost.", "127.0.0.1.example.com", "127.example.com", "x127.0.0.1"],
+	...["localhost.example.com", "localhost.", "127.0.0.1.example.com", "127.example.com"],
 	...["128.0.0.1", "0.0.0.0", "10.127.0.1", "[::]", "[::2]", "[::ffff:127.0.0.1]", "[fe80::1]"],
 ];
 
