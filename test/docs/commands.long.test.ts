@@ -3,7 +3,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Command, commandsOf, differenceOf } from "./console.ts";
-import { filesOf, textOf } from "./markdown.ts";
+import { fencesOf, filesOf, textOf } from "./markdown.ts";
 import { NOT_RUN, PAGES, PASSWORD, type Page, type Surroundings } from "./pages.ts";
 import { type Reader, skipWithoutShell, startReader } from "./reader.ts";
 
@@ -11,7 +11,7 @@ const notRun = new Set(Object.values(NOT_RUN).flat());
 const NOBODY: Surroundings = { [Symbol.asyncDispose]: async () => undefined };
 
 /** The command's name in the list of commands that are not run. */
-const nameOf = ({ text }: Command) => (text.split("\n")[0] ?? "").replace(/ +#.*$/, "").replace(/ \\$/, "");
+const nameOf = ({ text }: Pick<Command, "text">) => (text.split("\n")[0] ?? "").replace(/ +#.*$/, "").replace(/ \\$/, "");
 
 /** Returns the value of the longest prefix of the command in this table. */
 function lookUp<T>(table: Readonly<Record<string, T>> | undefined, command: string): T | undefined {
@@ -74,8 +74,12 @@ async function run(reader: Reader, command: Command, answers?: readonly string[]
 test("every command of the pages is run, or listed with the reason why not", () => {
 	const commands = filesOf(".md")
 		.filter((path) => /^(README\.md|docs\/|SECURITY\.md|CONTRIBUTING\.md|plugins\/)/.test(path))
-		.flatMap((path) => commandsOf(textOf(path)).map((command) => ({ path, name: nameOf(command) })));
-	const neither = commands.filter(({ path, name }) => !(path in PAGES) && !notRun.has(name));
+		.flatMap((path) => {
+			const text = textOf(path);
+			const typed = commandsOf(text).map((command) => ({ path, name: nameOf(command), isRun: path in PAGES }));
+			return [...typed, ...fencesOf(text, "sh").map((script) => ({ path, name: nameOf({ text: script }), isRun: false }))];
+		});
+	const neither = commands.filter(({ name, isRun }) => !isRun && !notRun.has(name));
 	assert.deepEqual(neither, []);
 	const names = new Set(commands.map(({ name }) => name));
 	assert.deepEqual(
