@@ -41,7 +41,7 @@ export function addFactorCommands(program: Command, io: Io): void {
 	addCommand<PasswordOptions>(factor, io, {
 		usage: "remove <id>",
 		summary: "remove a second factor",
-		details: `An authenticator app, or a passkey, which people make in the console. \`svc factor list\` shows the ids. With the last factor the recovery codes go, too. ${PROOF}`,
+		details: `An authenticator app, or a passkey, which people make in the console. \`svc factor list\` shows the ids. Removing the last factor also removes the recovery codes. ${PROOF}`,
 		options: [PROOF_STDIN],
 		examples: ["svc factor remove 0198c0de-0000-7000-8000-000000000001"],
 		run: removeFactor,

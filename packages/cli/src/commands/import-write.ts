@@ -160,7 +160,7 @@ async function explainHalf(
 	return new Failure(error.kind, message, {
 		code: error.code,
 		status: error.status,
-		hint: error.hint ?? `the same import goes on from here${isInterrupted ? "" : " once the cause is gone"}`,
+		hint: error.hint ?? `the same import continues from here${isInterrupted ? "" : " once the cause is gone"}`,
 		cause: error,
 	});
 }

@@ -86,7 +86,7 @@ test("all mistakes are shown together, by line and key, and programs get them in
 	assert.deepEqual(service.requests, []);
 });
 
-test("Ctrl-C ends between two writes, says how far it came, and the same command goes on from there", async () => {
+test("Ctrl-C ends between two writes, says how far it came, and the same command continues from there", async () => {
 	let interrupt = () => {};
 	await using service = await startShop({ onWrite: (key) => key === "B" && interrupt() });
 	const surroundings = { env: service.env, stdin: "A=1\nB=2\nC=3\nD=4\n" };
@@ -96,7 +96,7 @@ test("Ctrl-C ends between two writes, says how far it came, and the same command
 	assert.equal(code, 130);
 	assert.equal(
 		stderr,
-		"written: A B\nnot written: C D\nsvc: interrupted after 2 of 4\nhint: the same import goes on from here\n",
+		"written: A B\nnot written: C D\nsvc: interrupted after 2 of 4\nhint: the same import continues from here\n",
 	);
 	const again = await run(["import", "-"], surroundings);
 	assert.equal(again.stdout, "2 added, 0 changed, 2 unchanged in shop/prod\n");

@@ -26,7 +26,7 @@ interface ImportOptions extends EnvironmentOptions, FileOptions {
 	readonly skipEmpty?: boolean;
 }
 
-const DETAILS = `svc reads the whole file before it writes anything, and shows every mistake in it. It writes only what differs, deletes nothing, and compares afterwards what the server has with what was sent. After Ctrl-C, or a failure, the same command goes on from there.
+const DETAILS = `svc reads the whole file before it writes anything, and shows every mistake in it. It writes only what differs, deletes nothing, and compares afterwards what the server has with what was sent. After Ctrl-C, or a failure, the same command continues from there.
 vault      what \`vault kv get -format=json\` prints, or a tree of secrets: the path begins the key
 infisical  what \`infisical export\` prints, as json (best), csv, yaml or dotenv
 doppler    what \`doppler secrets download --no-file\` prints, as json, yaml or env

@@ -56,7 +56,7 @@ const common = (name: string): Option[] => [
 	option("--change", "replace the trust of this name; the tokens that it gave end"),
 ];
 
-const PAIR = "A JWT must match every claim of one of the machine's trusts. Nothing is a pattern.";
+const PAIR = "A JWT must match every claim of one of the machine's trusts; there are no patterns.";
 
 /** Adds the commands that make trusts. */
 export function addTrustAddCommands(trust: Command, io: Io): void {
@@ -71,7 +71,7 @@ function addGithub(add: Command, io: Io): void {
 	addCommand<AddOptions & GithubOptions>(add, io, {
 		usage: "github <machine>",
 		summary: "trust the jobs of a repository at GitHub Actions",
-		details: `Ids stay when a repository is renamed, and never pass to somebody else: \`gh api repos/OWNER/REPOSITORY --jq '.id, .owner.id'\` shows both. Without --environment, only runs that a push started get in: one that a stranger's pull request starts can have the main branch's name. ${PAIR}`,
+		details: `Ids stay when a repository is renamed, and never pass to somebody else: \`gh api repos/OWNER/REPOSITORY --jq '.id, .owner.id'\` shows both. Without --environment, only runs that a push started are admitted: one that a stranger's pull request starts can have the main branch's name. ${PAIR}`,
 		options: [
 			...common("github"),
 			option("--repository-id <id>", "the repository's number").makeOptionMandatory(),
@@ -100,7 +100,7 @@ function addGitlab(add: Command, io: Io): void {
 	addCommand<AddOptions & GitlabOptions>(add, io, {
 		usage: "gitlab <machine>",
 		summary: "trust the jobs of a project at GitLab CI",
-		details: `Only jobs on a protected branch or tag get in. A job has one JWT and may show it again; what it gives ends with it. ${PAIR}`,
+		details: `Only jobs on a protected branch or tag are admitted. A job has one JWT and may use it again; its tokens end with it. ${PAIR}`,
 		options: [
 			...common("gitlab"),
 			option("--project-id <id>", "the project's number").makeOptionMandatory(),
@@ -144,14 +144,14 @@ function addOidc(add: Command, io: Io): void {
 	addCommand<OidcOptions>(add, io, {
 		usage: "oidc <machine>",
 		summary: "trust another issuer of JWTs, such as AWS, Google, CircleCI or SPIFFE",
-		details: `--claim names a claim, or begins with / as a JSON pointer; true, false and plain numbers stand for themselves, and '"2"' is the text 2. Name one that never passes to somebody else: the server knows the shared issuers and says what is missing. A JWT is used once, except where the platform hands the same one out again. ${PAIR}`,
+		details: `--claim names a claim, or begins with / as a JSON pointer; true, false and plain numbers are taken literally, and '"2"' is the text 2. Name one that never passes to somebody else: the server knows the shared issuers and says what is missing. A JWT is used once, except where the platform hands the same one out again. ${PAIR}`,
 		options: [
 			...common("oidc"),
 			option("--issuer <url>", "the issuer, as its JWTs name it"),
 			option("--trust-domain <name>", "a SPIFFE trust domain in place of an issuer, with --keys"),
 			repeatable("--claim <name=value>", "a claim that must have this value").makeOptionMandatory(),
-			option("--single-use", "take each JWT once"),
-			option("--reusable", "take a JWT again; what it gives ends with it").conflicts("singleUse"),
+			option("--single-use", "accept each JWT once"),
+			option("--reusable", "accept a JWT again; its tokens end with it").conflicts("singleUse"),
 			KEYS,
 			CA_CERT,
 		],

@@ -36,7 +36,7 @@ export function addPromotionCommands(program: Command, io: Io): void {
 		usage: "diff <from> <to>",
 		summary: "show how two environments differ, without values",
 		details: "The server compares, so no value leaves it. With --json, the answer includes keys that are equal.",
-		options: [REALM_OPTION, option("--exit-code", "end with 1 when they differ")],
+		options: [REALM_OPTION, option("--exit-code", "exit with 1 when they differ")],
 		examples: ["svc diff staging prod --realm shop", "svc diff staging prod --realm shop --exit-code --json"],
 		isList: true,
 		run: diff,

@@ -82,7 +82,7 @@ function textOf(result: LoginResult | undefined): string {
 	if (result === undefined) return "There is nothing here.";
 	// Only the server can tell svc what the code is worth.
 	return "code" in result
-		? "svc goes on in the terminal. You can close this window."
+		? "svc continues in the terminal. You can close this window."
 		: "You are not signed in: the terminal says why. You can close this window.";
 }
 

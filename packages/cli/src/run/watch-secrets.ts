@@ -80,7 +80,7 @@ export async function watchSecrets(
 				// The watch goes on, whatever the error.
 				const reason = error instanceof Failure ? error.message : "they cannot be read";
 				if (reason !== problem)
-					await note(context, visible(`svc: the program goes on with the secrets that it has: ${reason}`));
+					await note(context, visible(`svc: the program continues with the secrets that it has: ${reason}`));
 				problem = reason;
 				return undefined;
 			}

@@ -21,7 +21,7 @@ export const ENGINE_TEST: LocalCommand<TestOptions> = {
 	usage: "test <folder>",
 	summary: "test the engine in a folder against the contract; needs no server",
 	details: `The folder holds plugin.json and the executable that it names, or plugin.json and main.ts. Each case is a line, ok or not ok. What the engine writes to standard error is shown.
-The test calls generate and revokes what it creates: give an engine that reaches a system one to test with, or none.`,
+The test calls generate and revokes what it creates: if the engine reaches a system, give it one for tests, or none.`,
 	options: [VARIABLES],
 	examples: ["svc engine test ./voucher", "svc engine test ./voucher --env SVC_VOUCHER_LIMIT=5"],
 	run: testFolder,
