@@ -50,7 +50,7 @@ export function checkDisk({ data_dir }: MachineNeeds): Check[] {
 		free < LEAST_FREE_BYTES
 			? { name: "disk", status: "failed", message, hint }
 			: free < database + LEAST_FREE_BYTES
-				? { name: "disk", status: "warning", message: `${message}: too little for a backup beside it`, hint }
+				? { name: "disk", status: "warning", message: `${message}: too little for a backup on the same disk`, hint }
 				: isLow
 					? { name: "disk", status: "warning", message: `${message}: ${SLOWED}`, hint }
 					: ok("disk", message);

@@ -201,7 +201,7 @@ async function refuseProof(
 ): Promise<void> {
 	if (outcome === "used" && proof !== undefined) await refuseUsedCode(needs, actor, proof);
 	if (outcome === "changed")
-		throw new AppError("conflict", "the account was changed meanwhile: try again with its present password and a code");
+		throw new AppError("conflict", "the account was changed meanwhile: try again with its current password and a code");
 }
 
 /** Makes the answer to a confirmation of what the session did not begin, or began too long ago. */

@@ -12,14 +12,14 @@ test("doctor warns of passkeys for another host than that of base_url", async ()
 	}
 	const [moved] = await checkAt("https://new.example.com", ["new.example.com", "old.example.com"]);
 	assert.equal(moved?.status, "warning");
-	assert.match(moved?.message ?? "", /^passkeys for old\.example\.com sign nobody in here: .*new\.example\.com$/);
+	assert.match(moved?.message ?? "", /\bold\.example\.com\b.*\bnew\.example\.com$/);
 	for (const address of ["https://127.0.0.1:8443", "https://[::1]:8443"]) {
 		const [bare] = await checkAt(address, ["localhost"]);
-		assert.match(bare?.message ?? "", /^passkeys for localhost .* an IP address$/);
+		assert.match(bare?.message ?? "", /\blocalhost\b.*\bIP address$/);
 	}
 	const [many] = await checkAt(
 		"https://new.example.com",
 		Array.from({ length: 30 }, (_, at) => `h${at}`),
 	);
-	assert.match(many?.message ?? "", /h19 and 10 more sign/);
+	assert.match(many?.message ?? "", /\bh19 and 10 more\b/);
 });

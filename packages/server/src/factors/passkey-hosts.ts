@@ -21,7 +21,7 @@ export function createPasskeysCheck({
 		if (others.length === 0) return [ok(name, hosts.length === 0 ? "there are none" : `all are for ${host}`)];
 		const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
 		const named = `${others.slice(0, MAX_NAMED).join(", ")}${more}`;
-		const message = `passkeys for ${named} sign nobody in here: base_url has ${host === undefined ? "an IP address" : `the host ${host}`}`;
+		const message = `passkeys for ${named} do not work here: base_url has ${host === undefined ? "an IP address" : `the host ${host}`}`;
 		const hint =
 			"set base_url (SVC_BASE_URL) back to that host, or tell people to sign in with their password and a recovery code, and make new passkeys";
 		return [{ name, status: "warning", message, hint }];

@@ -45,7 +45,7 @@ export async function endReauthentication(needs: ReauthenticationNeeds, actor: A
 	const pending = await takeLogin(needs, code, (one) => isReauthentication(one) && one.jti === jti);
 	if (pending === undefined || !isReauthentication(pending.waiting)) {
 		await noteRefusal(needs, actor, { method: "sso", reason: "code" });
-		throw new AppError("unauthorized", "this session has asked for no such sign-in, or it took too long: try again");
+		throw new AppError("unauthorized", "this session did not ask for this sign-in, or it took too long: try again");
 	}
 	await requireOwner(needs, actor, pending.provider, pending.asserted);
 	return pending.waiting.target;

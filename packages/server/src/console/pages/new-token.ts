@@ -74,7 +74,7 @@ function form(token: Html, realms: readonly string[], roles: readonly string[]):
 <label for="name">Name, to know it again</label><input id="name" name="name" type="text" required autocomplete="off">
 ${scopeBoxes()}
 <label for="realm">Only in the realm</label><select id="realm" name="realm">${[option("", "any of yours"), ...realms.map((slug) => option(slug))]}</select>
-<label for="environment">Only the secrets of</label><select id="environment" name="environment">${[option("", "any environment, and all else that you may"), ...COLUMNS.map((one) => option(one))]}</select>
+<label for="environment">Only the secrets of</label><select id="environment" name="environment">${[option("", "any environment, and everything else that you may do"), ...COLUMNS.map((one) => option(one))]}</select>
 ${engineBoxes(roles)}
 <label for="days">It ends after</label><select id="days" name="days">${[...DAYS.map((days) => option(String(days), `${days} days`)), option("", "never, until somebody ends it")]}</select>
 <p><button>Make the token</button></p></form>`;

@@ -13,7 +13,7 @@ export async function readsSection(
 	const { days, isCut } = await readsPerDay(needs, actor, { slug, key, environment });
 	const total = days.reduce((sum, { reads }) => sum + reads, 0);
 	const span = isCut
-		? `the last ${days.length} of ${DAYS} days; before them are too many events to count`
+		? `the last ${days.length} of ${DAYS} days; the days before have too many events to count`
 		: `${DAYS} days`;
 	const chart = dayChart({
 		...{ title: "Reads a day", counted: "Reads", days: days.map(({ day, reads }) => ({ day, count: reads })) },

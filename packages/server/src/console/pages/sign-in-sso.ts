@@ -72,7 +72,7 @@ const REFUSALS: Partial<Record<string, { status: 429 | 503; message: string }>> 
 const REFUSED = { status: 401, message: "the login was refused: try again; the audit log has the reason" } as const;
 const NOT_BEGUN = {
 	status: 401,
-	message: "this browser has begun no such login, or another one since: sign in once more",
+	message: "this browser did not begin this login, or began another one since: sign in again",
 } as const;
 
 async function end(

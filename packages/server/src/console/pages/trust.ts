@@ -76,7 +76,7 @@ const REF = html`<label for="ref_kind">Only runs on the</label><select id="ref_k
 /** Fields of each platform's claims. */
 const FIELDS: Readonly<Record<TrustType, Html>> = {
 	github: html`${field("repository_id", "Number of the repository", "required")}${field("repository_owner_id", "Number of its owner", "required")}<p class="quiet">A name can pass to somebody else: <code>gh api repos/OWNER/REPOSITORY --jq '.id, .owner.id'</code> shows the numbers.</p>${REF}${field("environment", "Only jobs in this environment of GitHub; empty: only runs that a push started")}`,
-	gitlab: html`${field("project_id", "Number of the project", "required")}${REF}<p class="quiet">Only jobs on a protected branch or tag get in.</p>${field("environment", "Only jobs in this protected environment of GitLab, if you name one")}`,
+	gitlab: html`${field("project_id", "Number of the project", "required")}${REF}<p class="quiet">Only jobs on a protected branch or tag are admitted.</p>${field("environment", "Only jobs in this protected environment of GitLab, if you name one")}`,
 	kubernetes: html`${field("uid", "uid of the service account", "required")}<p class="quiet"><code>kubectl get serviceaccount NAME -o jsonpath={.metadata.uid}</code> shows it.</p>${field("namespace", "Its namespace, too, if you name it")}`,
 	oidc: html`<label for="claims">Claims, one a line, such as sub=deploy</label><textarea id="claims" name="claims" rows="3" required autocomplete="off" spellcheck="false"></textarea><p class="quiet">Name one that never passes to somebody else, such as sub or an id.</p>`,
 };
