@@ -87,7 +87,7 @@ const FileName = v.pipe(
 const Sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "is not 64 lowercase hex characters"));
 
 /**
- * plugin.json. `executable` (a file beside it), `arguments` and `sha256` (of that file) start a third party's engine.
+ * plugin.json. `executable` (a file next to it), `arguments` and `sha256` (of that file) start a third party's engine.
  * Spec: ENGINES › Engine descriptor. Design: §8.
  */
 export const Descriptor = v.object({
