@@ -5,7 +5,7 @@ import { Worker, type WorkerOptions } from "node:worker_threads";
 /*
 
  * Assets: files that are part of the program. The bundler finds each by its call, `startThread(new URL(…))` or `readAsset(new URL(…))`, puts it into the single
- * binary and leaves an address with this protocol in its place. It refuses any other code that names a file beside a source.
+ * binary and leaves an address with this protocol in its place. It refuses any other code that names a file next to a source.
  */
 const IN_BINARY = "asset:";
 

@@ -29,7 +29,7 @@ const Flag = v.union([
 	),
 ]);
 
-/** Tells whether a text is a host, with or without a port, as it stands in an address. */
+/** Tells whether a text is a host, with or without a port, as it appears in an address. */
 function isHost(text: string): boolean {
 	return /^(\[[0-9a-fA-F:]+\]|[\w.-]+)(:\d{1,5})?$/.test(text);
 }

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { errorMessage } from "./messages.ts";
 
-/** Query that adds names beside ids of accounts and machines. Design: §15 */
+/** Query that adds names next to ids of accounts and machines. Design: §15 */
 export const WithNames = v.optional(
 	v.picklist(["true", "false"], errorMessage("validation_failed", "names must be true or false")),
 	"false",
@@ -13,13 +13,13 @@ export const PersonFields = { email: v.optional(v.string()), name: v.optional(v.
 /** Fields that it adds for an account, or for a machine. */
 export const NameFields = { ...PersonFields, machine: v.optional(v.string()) };
 
-/** Fields beside the id of the maker. */
+/** Fields next to the id of the maker. */
 export const MakerFields = { created_by_email: PersonFields.email, created_by_name: PersonFields.name };
 
-/** Fields beside the id of a realm's owner. */
+/** Fields next to the id of a realm's owner. */
 export const OwnerFields = { owner_email: PersonFields.email, owner_name: PersonFields.name };
 
-/** Fields beside the id of an account or machine that deleted something. */
+/** Fields next to the id of an account or machine that deleted something. */
 export const DeleterFields = {
 	...{ deleted_by_email: PersonFields.email, deleted_by_name: PersonFields.name },
 	deleted_by_machine: NameFields.machine,
@@ -56,12 +56,12 @@ export async function namesOf({ store }: NameNeeds, ids: Iterable<string>): Prom
 	return found;
 }
 
-/** Spells names as fields beside an id: `created_by_email` and its like. There are none for somebody who is gone. */
+/** Spells names as fields next to an id: `created_by_email` and its like. There are none for somebody who is gone. */
 export function beside(field: string, names: Names | undefined): Readonly<Record<string, string>> {
 	return Object.fromEntries(Object.entries(names ?? {}).map(([part, name]) => [`${field}_${part}`, name]));
 }
 
-/** Finds who made the rows. @returns what a row gets beside its `created_by` */
+/** Finds who made the rows. @returns what a row gets in addition to its `created_by` */
 export async function makersOf(
 	needs: NameNeeds,
 	rows: readonly Made[],

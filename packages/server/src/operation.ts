@@ -45,7 +45,7 @@ export interface Write<Run extends Signature = Signature> extends Typed<Run> {
 	inBatches: boolean;
 }
 
-/** An event that stands alone, appended to the log; answered once it is durable. */
+/** An event without a change, appended to the log; answered once it is durable. */
 export interface Append<Run extends Signature = Signature> extends Typed<Run> {
 	kind: "append";
 }
@@ -70,7 +70,7 @@ export function write<Run extends Signature>(
 	return { kind: "write", forgets: CACHES, events: 1, inBatches: false, ...options };
 }
 
-/** Declares an append of events that stand alone. */
+/** Declares an append of events without a change. */
 export function append<Run extends Signature>(): Append<Run> {
 	return { kind: "append" };
 }

@@ -189,7 +189,7 @@ interface Costly {
 	all?: number;
 	/** Maximum waiting tasks of one account. */
 	waiting: number;
-	/** Keeps a task's turn for as long again as the task took, so that other requests get as much of the server's time. */
+	/** Keeps a task's turn for as long as the task took, once it has ended, so that other requests get as much of the server's time. */
 	rests?: boolean;
 	hint: string;
 }

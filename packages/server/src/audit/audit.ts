@@ -120,7 +120,7 @@ function ownEvents(actor: Actor): string {
 /** Most accounts whose e-mails begin alike. */
 const MAX_ALIKE = 20;
 
-/** Names the actors whose events match the filter, as they stand in events; undefined for all. @throws AppError validation_failed */
+/** Names the actors whose events match the filter, as they appear in events; undefined for all. @throws AppError validation_failed */
 async function actorsOf(
 	needs: AuditNeeds,
 	{ user_id }: Actor,

@@ -43,7 +43,7 @@ export function setHash(parts: readonly string[]): string {
 }
 
 /**
- * Divides a set of keys into parts by the leading bits of each key's hash, as few as hold all: a key more or less changes one part, wherever it stands,
+ * Divides a set of keys into parts by the leading bits of each key's hash, as few as hold all: a key more or less changes one part, wherever it is,
  * also when somebody chose the keys. Design: §10
  * @param keys in any order; one may occur twice
  */

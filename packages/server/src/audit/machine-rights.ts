@@ -65,7 +65,7 @@ interface LoggedTrust {
 }
 
 /**
- * Replays the events of machines in order, then names the rows that differ. It remembers those that stand and the ends of those whose rows stand, so it
+ * Replays the events of machines in order, then names the rows that differ. It remembers those that exist and the ends of those whose rows exist, so it
  * grows with the rows, not with the log. Design: §13
  */
 export class LoggedMachines {
@@ -73,7 +73,7 @@ export class LoggedMachines {
 	readonly #machines = new Map<string, LoggedMachine>();
 	readonly #tokens = new Map<string, LoggedToken>();
 	readonly #trusts = new Map<string, LoggedTrust>();
-	/** Events that ended a row which stands, by its kind and id. */
+	/** Events that ended a row that exists, by its kind and id. */
 	readonly #ended = new Map<string, When>();
 
 	/** Effect of each type of event. */

@@ -84,7 +84,7 @@ export interface ChainedEvent extends ListedEvent {
 
 /** Operations of the store on the log. */
 export const auditOperations = {
-	/** Appends events that stand alone: reads and denials. Resolves once they are durable. */
+	/** Appends events without a change: reads and denials. Resolves once they are durable. */
 	append: append<(event: AuditEvent) => void>(),
 	/** Appends the event of a disclosure or an action outside the database that comes next, if its maker is still entitled to it. */
 	record: write<(event: AuditEvent) => void>({ forgets: [] }),

@@ -9,7 +9,7 @@ const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
 const AT_ONCE = 100;
 
 /**
- * Recomputes a log's chain and compares it with every signed checkpoint stored beside it, and with one from outside if given.
+ * Recomputes a log's chain and compares it with every signed checkpoint stored with it, and with one from outside if given.
  * @returns the findings, and how many checkpoints were compared
  */
 export async function proveLog(

@@ -60,7 +60,7 @@ const STAYING: readonly Kind[] = ["account", "realm", "binding"];
 type Facts = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
- * Replays the log's events in order, then names the rows that differ. It forgets what ended unless a row stands, so it grows with the rows, not with the
+ * Replays the log's events in order, then names the rows that differ. It forgets what ended unless a row exists, so it grows with the rows, not with the
  * log. Design: §13
  */
 export class LoggedRights {

@@ -6,7 +6,7 @@ const MAX_DRAFTS = 64;
 const MAX_DRAFTS_OF_ACCOUNT = 4;
 const MAX_CHARACTERS = 65_536;
 
-/** Characters that a field takes up beside its name and its text. */
+/** Characters that a field takes up in addition to its name and its text. */
 const FIELD_CHARACTERS = 64;
 
 /** Milliseconds for which a refused form is kept. */

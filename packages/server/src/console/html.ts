@@ -33,7 +33,7 @@ const ADDRESSES = new Set(["href", "src", "action", "formaction"]);
 const checked = new WeakMap<TemplateStringsArray, Place[]>();
 
 /**
- * Makes markup from a template. A value may stand in text, inside a quoted attribute, or in an address; it is escaped for its place.
+ * Makes markup from a template. A value may appear in text, inside a quoted attribute, or in an address; it is escaped for its place.
  * @throws Error when the template has a value anywhere else, or an element or attribute that can run code
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {

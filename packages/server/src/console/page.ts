@@ -65,7 +65,7 @@ export interface Page {
 	body: Html;
 	/** Pages above this one. */
 	above?: readonly Link[];
-	/** Pages beside this one; the one with this page's title is the current one. */
+	/** Pages next to this one; the one with this page's title is the current one. */
 	tabs?: { name: string; current: string; links: readonly Link[] };
 	/** How to do the same with `svc`. */
 	commands?: readonly Command[];

@@ -50,7 +50,7 @@ export function createKeyFile(file: string, key: Buffer): void {
 	createDurably(file, textOf(key), READ_ONLY);
 }
 
-/** Makes the home of a master key in a file. During a rotation the next key lies beside it, in FILE.next. */
+/** Makes the home of a master key in a file. During a rotation the next key is next to it, in FILE.next. */
 export function masterKeyHome(file: string): MasterKeyHome {
 	const staged = stagedBeside(file);
 	return {

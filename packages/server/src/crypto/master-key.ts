@@ -153,7 +153,7 @@ function ignoring(master_key: Redacted<string> | undefined, file: string): strin
 	return master_key === undefined ? [] : [`SVC_MASTER_KEY is ignored: ${file} overrides it`];
 }
 
-/** Finds the key that an interrupted rotation left beside the master key's file, for the next start to settle; none when a credential has the key. */
+/** Finds the key that an interrupted rotation left next to the master key's file, for the next start to settle; none when a credential has the key. */
 export function findStagedKey(sources: MasterKeySources): string | undefined {
 	const { credentials_dir, master_key_file } = sources;
 	if (credentials_dir !== undefined && existsSync(join(credentials_dir, "master-key"))) return undefined;

@@ -8,7 +8,7 @@ import { fingerprintOf, masterFingerprint, rewrapKey } from "./wrap.ts";
 
 /** Home of the master key, as its rotation sees it: see master-key-file.ts. */
 export interface MasterKeyHome {
-	/** Puts the next key beside the present one, durably. */
+	/** Stores the next key next to the current one, durably. */
 	stage(next: Buffer): Promise<void>;
 	/** Replaces the present key with the staged one or drops the staged one, whichever leaves the key of this fingerprint. No-op if none is staged. */
 	settle(fingerprint: string): Promise<void>;

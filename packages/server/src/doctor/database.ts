@@ -13,7 +13,7 @@ export type OpenDatabase = Pick<
 /** Dependencies of examining the database. */
 export interface DatabaseNeeds {
 	keyring: Pick<Keyring, "checkpoint" | "rows">;
-	/** Opens the live database beside the server's own connections. */
+	/** Opens the live database in addition to the server's own connections. */
 	openDatabase(): OpenDatabase;
 	/** Lets one examination of the database run at a time: each has its own thread and reads all of it. */
 	oneAtATime: Semaphore["run"];
@@ -46,7 +46,7 @@ function asProblem(error: unknown): string[] {
 	throw error;
 }
 
-/** Checks that the audit log is as it was written, as far as the checkpoints beside it can tell. */
+/** Checks that the audit log is as it was written, as far as the checkpoints stored with it can tell. */
 export async function checkLog(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
 	const { report, checkpoints } = await withDatabase(needs, signal, ({ audit }) =>
 		proveLog(audit, needs.keyring, undefined),

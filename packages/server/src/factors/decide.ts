@@ -73,7 +73,7 @@ export function mayRemove(
 	return left.some(({ type }) => type === "totp") || (digests?.length ?? 0) > used;
 }
 
-/** Takes a digest out of those that stand one after another; undefined when it is not among them. */
+/** Takes a digest out of those that follow one another; undefined when it is not among them. */
 function withoutDigest(digests: Buffer, digest: Buffer): Buffer | undefined {
 	const at = splitDigests(digests).findIndex((one) => one.equals(digest));
 	if (at < 0) return undefined;
@@ -81,7 +81,7 @@ function withoutDigest(digests: Buffer, digest: Buffer): Buffer | undefined {
 	return Buffer.concat([digests.subarray(0, start), digests.subarray(start + DIGEST_BYTES)]);
 }
 
-/** Splits digests that stand one after another. */
+/** Splits digests that follow one another. */
 export function splitDigests(digests: Buffer): Buffer[] {
 	const count = Math.floor(digests.length / DIGEST_BYTES);
 	return Array.from({ length: count }, (_, at) => digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES));

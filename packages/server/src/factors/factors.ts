@@ -182,7 +182,7 @@ function makeCodes(needs: FactorNeeds, { user_id }: Actor, now: Date): { codes: 
 	return { codes, row: { user_id, digests, created_at: now.toISOString() } };
 }
 
-/** Asks for the password, and for a code when a factor stands: neither a stolen session nor a stolen password changes who gets in. */
+/** Asks for the password, and for a code when there is a factor: neither a stolen session nor a stolen password changes who gets in. */
 async function proveFactorOwner(needs: FactorNeeds, actor: Actor, asked: Asked, doing: string): Promise<FactorOwner> {
 	const { password, factor: proof } = await proveOwnerByCode(needs, actor, asked, doing);
 	if (password === null)

@@ -26,7 +26,7 @@ export function pendingCutoff(now: Date): string {
 	return new Date(now.getTime() - PENDING_MS).toISOString();
 }
 
-/** The proof that a change of the factors asks for: the password, and a code when a factor stands. */
+/** The proof that a change of the factors asks for: the password, and a code when there is a factor. */
 const PROOF = { current_password: v.nullish(CurrentPassword), code: v.nullish(FactorCode) };
 
 /** Design: §16. */
@@ -71,7 +71,7 @@ export interface RecoveryCodes {
 	created_at: string;
 }
 
-/** Proof by the maker of a change: the stored password, and a second factor where one stands. */
+/** Proof by the maker of a change: the stored password, and a second factor where there is one. */
 export interface FactorOwner {
 	user_id: string;
 	password: string;

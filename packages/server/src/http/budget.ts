@@ -176,7 +176,7 @@ export class Budget {
 	}
 }
 
-/** Tells whether somebody who holds nothing may take a share: beside others, it leaves as much as it takes, or, if it is large, a part of all. */
+/** Tells whether somebody who holds nothing may take a share: with others present, it leaves as much as it takes, or, if it is large, a part of all. */
 function hasRoomFor(bytes: number, held: number, { all }: BudgetLimits): boolean {
 	return held === 0 || held + bytes + Math.min(bytes, all * SPARED) <= all;
 }

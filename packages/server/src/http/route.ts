@@ -47,11 +47,11 @@ interface Definition<Path extends string, Query, Body, Who> {
 	answer: v.GenericSchema;
 	/** Content type of an answer that is not JSON. */
 	media?: string;
-	/** Error codes of this route, beside those of every route of its kind. */
+	/** Error codes of this route, in addition to those of every route of its kind. */
 	errors?: readonly ErrorCode[];
 	/** Another status for the same answer when `when` returns true. */
 	other?: { status: 202 | 302 | 304 | 503; when(answer: unknown): boolean };
-	/** Headers that a success may have, beside those of every answer. */
+	/** Headers that a success may have, in addition to those of every answer. */
 	headers?: readonly ("X-Lease-Id" | "X-Secret-Expired")[];
 	/** Waits for nothing but a commit: no engine, password, provider or long read. It then skips the cost of being able to release its slot. */
 	isBrief?: boolean;
@@ -74,7 +74,7 @@ export interface Route extends Definition<string, ObjectSchema | undefined, Obje
 	isPublic: boolean;
 }
 
-/** The callers to whom a route is open beside people: none by default. */
+/** The callers to whom a route is open in addition to people: none by default. */
 type OpenTo = Pick<Route, "forMachines" | "forBackups" | "forNewFactor">;
 
 /**

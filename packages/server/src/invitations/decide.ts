@@ -52,7 +52,7 @@ export interface UseFacts {
 	maker: { instance_admin: boolean } | undefined;
 }
 
-/** Decides whether an invitation makes an account with the address: its maker must still stand. Design: §15 */
+/** Decides whether an invitation makes an account with the address: its maker must still have access. Design: §15 */
 export function isUsable(email: string, admin_only: boolean, { invitation, maker }: UseFacts): boolean {
 	if (invitation?.email !== email || maker === undefined) return false;
 	return maker.instance_admin || !admin_only;

@@ -19,7 +19,7 @@ export interface TargetHealth {
 	readonly since: string;
 	/** Reason why it is not healthy, for people; else empty. */
 	readonly message: string;
-	/** Tells whether one more removal may start beside those under way. */
+	/** Tells whether one more removal may start in addition to those under way. */
 	hasRoom(under_way: number): boolean;
 	/** Notes that a removal starts. */
 	begin(): void;

@@ -47,7 +47,7 @@ export function isMachineName(text: string): boolean {
 
 /** A machine account: it belongs to a realm. */
 export interface Machine {
-	/** UUID that stands where a user's would. */
+	/** UUID that appears where a user's would. */
 	id: string;
 	realm_id: string;
 	/** Unique in its realm. */

@@ -48,7 +48,7 @@ export function createIdentify(needs: IdentityNeeds): Identify {
 	};
 }
 
-/** Tells whether a caller has a session only, where the server requires a second factor beside the password. Providers ask for their own. Design: §16 */
+/** Tells whether a caller has a session only, where the server requires a second factor in addition to the password. Providers ask for their own. Design: §16 */
 export async function lacksFactor(
 	{ store, second_factor = "off" }: FactorCheckNeeds,
 	{ jti, user_id, instance_admin }: Pick<Actor, "jti" | "user_id" | "instance_admin">,

@@ -71,7 +71,7 @@ export interface Revoked {
 
 /** Operations of the store on revocations. */
 export const revocationOperations = {
-	/** Shows what a user made after an instant and still stands. */
+	/** Shows what a user made after an instant and that still exists. */
 	made: scan<(user_id: string, since: string, now: string) => Made>(),
 	/**
 	 * Ends sessions and API tokens, removes links and makes leases due, including those being made, with one event that counts them. The log of

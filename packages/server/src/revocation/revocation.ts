@@ -42,7 +42,7 @@ async function requireUser({ store }: RevocationNeeds, user_id: string): Promise
 }
 
 /**
- * Shows what a user made for others to use in the last 30 days, and still stands; and the identities linked with the account in that time, which a
+ * Shows what a user made for others to use in the last 30 days and that still exists; and the identities linked with the account in that time, which a
  * revocation removes.
  * @throws AppError forbidden, insufficient_scope, not_found
  * Design: §15

@@ -29,7 +29,7 @@ const ValueSchema = v.object({
 	updated_at: Instant,
 });
 
-/** A secret of the list; `expires_at` stands in place of the value, and the fields after that are those of a deleted one. */
+/** A secret of the list; `expires_at` takes the place of the value, and the fields after that are those of a deleted one. */
 const ListedSchema = v.object({
 	...ValueSchema.entries,
 	value: v.optional(v.string()),

@@ -33,7 +33,7 @@ interface Reauthentication {
 /** Whatever waits for the end of a flow. */
 export type Waiting = WaitingLogin | Reauthentication;
 
-/** Tells whether a flow is for a session that stands, and opens none. */
+/** Tells whether a flow is for a valid session, and opens none. */
 export function isReauthentication(waiting: Waiting | null): waiting is Reauthentication {
 	return waiting !== null && "jti" in waiting;
 }

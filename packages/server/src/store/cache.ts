@@ -10,7 +10,7 @@ const MAX_REMEMBERED = 16_384;
 const MAX_LONG = 1024;
 const MAX_LONG_BYTES = 4 * 1024 * 1024;
 
-/** Approximate memory of a long answer beside its bytes. */
+/** Approximate memory of a long answer in addition to its bytes. */
 const OVERHEAD_BYTES = 512;
 
 /** Cache of answers in front of the database. */

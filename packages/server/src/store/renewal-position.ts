@@ -1,7 +1,7 @@
 import type { RowValue } from "../crypto/row-macs.ts";
 import { ROW_KINDS, type RowTable } from "./row-kinds.ts";
 
-/** Rows whose MACs are made anew in one step, which takes 5 ms. */
+/** Rows whose MACs are renewed in one step, which takes 5 ms. */
 export const ROWS_A_STEP = 100;
 
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];

@@ -67,7 +67,7 @@ export function shownRow(id: unknown, name: unknown): ShownRow {
 }
 
 /**
- * Describes a row that is not as the log names it: by its columns, if it stands.
+ * Describes a row that is not as the log names it: by its columns, if it exists.
  * @param event the last one that named it, for a row that is gone
  */
 export function describeRow(
@@ -100,7 +100,7 @@ export function joinDifferences(
 	return { differences, nameless: differences.slice(0, MAX_NAMED).filter(({ name }) => name === undefined) };
 }
 
-/** Returns the table and the SQL that find the name of a row which stands; undefined where there is none. */
+/** Returns the table and the SQL that find the name of a row that exists; undefined where there is none. */
 export function nameSource({ kind }: Difference): { table: string; id: string; name: string } | undefined {
 	const [table, shown] = Object.entries(SHOWN).find(([, { kind: of }]) => of === kind) ?? [];
 	return table === undefined || shown === undefined ? undefined : { table, id: shown.id, name: shown.name };

@@ -5,7 +5,7 @@ export type RowSum = "access" | "content";
 export interface RowKind {
 	/** Columns that find it. They are covered, too. */
 	key: readonly string[];
-	/** Columns that its MAC covers, beside the key: all that it grants, or hides. */
+	/** Columns that its MAC covers, in addition to the key: all that it grants, or hides. */
 	covered: readonly string[];
 	/** Covered columns whose values are bytes. */
 	bytes?: readonly string[];

@@ -40,7 +40,7 @@ export interface RowLedger {
 	leave(table: RowTable, mac: RowValue, text: string): void;
 	/** Counts a changed row. @returns its MAC; null for a row whose MAC was wrong, so that a change of one column never blesses the others */
 	change(table: RowTable, mac: RowValue, before: string, text: string): Buffer | null;
-	/** Makes a row's MAC anew under the active key; one that was wrong stays as it is. */
+	/** Renews a row's MAC under the active key; one that was wrong stays as it is. */
 	renew(table: RowTable, mac: RowValue, text: string): RowValue;
 	/** Tells whether rows still have MACs of a key, by its name. */
 	isCounted(key: string): boolean;

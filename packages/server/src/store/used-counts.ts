@@ -15,12 +15,12 @@ interface Counted {
 
 /**
  * Counts of the used JWTs of realms, for the writer: counting 50,000 takes milliseconds in which nobody else writes. JWTs that have ended since, and a gift
- * that was rolled back, count until the realm is counted anew.
+ * that was rolled back, count until the realm is counted again.
  */
 export class UsedCounts {
 	readonly #counts = createCache<string, Counted>(MAX_REALMS);
 
-	/** Recalls a realm's count; undefined when it must be counted anew. @param now ISO 8601 UTC */
+	/** Recalls a realm's count; undefined when it must be counted again. @param now ISO 8601 UTC */
 	recall(realm_id: string, now: string): number | undefined {
 		const known = this.#counts.get(realm_id);
 		if (known === undefined) return undefined;

@@ -21,7 +21,7 @@ const MAX_SHOWN = 1000;
 
 const PATH = /^\/console\/realms\/([^/]+)\/compare$/;
 
-/** Two environments beside each other, without values, and copying from one to the other. */
+/** Two environments side by side, without values, and copying from one to the other. */
 export function comparePage(needs: ComparePageNeeds): Endpoint[] {
 	return [
 		{ method: "GET", path: PATH, answer: (visit) => needs.comparisons.run(() => compare(needs, visit), visit.actor) },

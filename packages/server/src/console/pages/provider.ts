@@ -72,7 +72,7 @@ async function pageWith(needs: ProviderPageNeeds, visit: Visit, refused?: Refuse
 		...frame(visit),
 		title: `Provider ${name}`,
 		...(refused === undefined ? {} : { status: refused.why.status }),
-		body: html`<p>${stored === undefined ? `A new provider of the type ${type}.` : `It is of the type ${type}.`}</p>${atProvider(needs, name, type, stored)}<h2>Settings</h2>${form}${stored === undefined ? "" : beside(name, visit.token)}`,
+		body: html`<p>${stored === undefined ? `A new provider of the type ${type}.` : `It is of the type ${type}.`}</p>${atProvider(needs, name, type, stored)}<h2>Settings</h2>${form}${stored === undefined ? "" : actionsOn(name, visit.token)}`,
 		commands: [
 			command`svc sso show ${name}`,
 			command`svc sso set ${name} --type ${type} --set FIELD=VALUE --secret FIELD`,
@@ -97,8 +97,8 @@ function atProvider(needs: ProviderNeeds, name: string, type: ProviderType, stor
 	return html`<h2>At the provider</h2>${line("Our metadata", `${base}/saml/${name}/metadata`)}${line("Our entity id", entity_id)}${line("Assertion consumer service (ACS)", acs_url)}`;
 }
 
-/** Offers what one does with a stored provider. */
-function beside(name: string, token: Html): Html {
+/** Offers the actions on a stored provider. */
+function actionsOn(name: string, token: Html): Html {
 	return html`<form method="post" action="/console/providers/${name}">${token}<input type="hidden" name="action" value="test"><p><button>Test what is stored</button></p></form><p><a href="/console/providers/${name}/remove">Remove the provider</a></p>`;
 }
 

@@ -12,7 +12,7 @@ export async function qrPicture(text: string, label: string): Promise<Html> {
 	return html`<svg class="qr" data-qr="" role="img" aria-label="${label}" viewbox="0 0 ${side} ${side}"><rect width="${side}" height="${side}" fill="white"></rect><path d="${path}" fill="black"></path></svg>`;
 }
 
-/** Draws the dark squares of a row, those beside one another as one. */
+/** Draws the dark squares of a row, adjacent ones as one. */
 function runsOf(row: readonly boolean[], y: number): string {
 	let path = "";
 	for (let x = 0; x < row.length; x++) {

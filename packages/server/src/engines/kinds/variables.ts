@@ -1,5 +1,5 @@
 /**
- * The server's variables for engines, by type. They stand apart from the kinds because settings are read before those are loaded.
+ * The server's variables for engines, by type. They are separate from the kinds because settings are read before those are loaded.
  * Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine
  */
 export const VARIABLES = {

@@ -20,7 +20,7 @@ const ITEM = /([a-z0-9][\w.;-]*)?(:dn)?(?::([a-z0-9][\w.-]*))?(:=|[~<>]?=)([^()\
 
 /**
  * Reads a filter that contains a placeholder. (ldapjs's own reader leaves escapes as they are.) The placeholder is replaced after parsing, and its
- * value is never parsed: no value can change the filter's shape. It may stand in the values of `=` only, alone or with text around it:
+ * value is never parsed: no value can change the filter's shape. It may appear in the values of `=` only, alone or with text around it:
  * `(uid={username})`, `(mail={username}@example.com)`.
  * https://www.rfc-editor.org/rfc/rfc4515
  * @throws FilterError

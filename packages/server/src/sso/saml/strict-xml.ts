@@ -58,7 +58,7 @@ function isCharacter(code: number): boolean {
 	return code < 0xd800 || (code > 0xdfff && code < 0xfffe) || (code > 0xffff && code < 0x110000);
 }
 
-/** Checks every tag: one root, no text beside it, and no more than the limits. */
+/** Checks every tag: one root, no text around it, and no more than the limits. */
 function checkTags(text: string): void {
 	let position = 0;
 	let elements = 0;

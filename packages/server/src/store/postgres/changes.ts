@@ -37,7 +37,7 @@ export interface Changes {
 	alone<Result>(step: () => Promise<Result>): Promise<Result>;
 	/** Tells whether a database still has the last change that it has answered. */
 	isKeptIn(sql: Sql): Promise<boolean>;
-	/** Adds an event that stands alone. */
+	/** Adds an event without a change. */
 	add(event: AuditEvent): void;
 	/** Ends an operation of the transaction. */
 	finish(): void;

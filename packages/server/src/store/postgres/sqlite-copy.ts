@@ -5,7 +5,7 @@ import { type Connection, connect, type Sql } from "./connection.ts";
 import { everyRow } from "./cursor.ts";
 import { BEGIN_SNAPSHOT } from "./read-pools.ts";
 
-/** Tables of the log. The others without MACs are counted, made or written anew by SQLite. */
+/** Tables of the log. The others without MACs are counted, made or written again by SQLite. */
 const LOG_TABLES = Object.keys(OTHER_TABLES).filter((table) => table.startsWith("audit_"));
 
 const TABLES = [...Object.keys(ROW_KINDS), ...LOG_TABLES];

@@ -6,7 +6,7 @@ import type { Changes } from "./changes.ts";
 import { harmless, isUnable } from "./failure.ts";
 import { currentAccess } from "./writes/current-access.ts";
 
-/** An operation, or an event that stands alone. */
+/** An operation, or an event without a change. */
 type Operation = { event: AuditEvent } | { run: (...args: unknown[]) => Promise<unknown>; args: unknown[] };
 
 interface Waiting {

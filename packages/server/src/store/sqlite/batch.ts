@@ -9,7 +9,7 @@ import type { Writes } from "./writes/all.ts";
 import { currentAccess } from "./writes/current-access.ts";
 
 /**
- * An operation as it crosses to the writer thread: noun, verb, arguments, never a closure; or an event that stands alone, as a line.
+ * An operation as it crosses to the writer thread: noun, verb, arguments, never a closure; or an event without a change, as a line.
  */
 export type Operation = string | readonly [noun: string, verb: string, ...args: unknown[]];
 
@@ -84,7 +84,7 @@ export function createBatches(
 /** Errors that undo a whole batch and leave the storage as sound as before. */
 const TAKEN_BACK: Record<string, Outcome> = { SQLITE_FULL: { full: true }, SQLITE_BUSY: { busy: true } };
 
-/** The outcome of an event that stands alone. */
+/** The outcome of an event without a change. */
 const DONE: Outcome = { done: undefined };
 
 type Verb = (...args: unknown[]) => unknown;

@@ -124,7 +124,7 @@ function guardedReads(file: string, connection: Parameters<typeof guardReads>[0]
 	guardReads(connection, macs);
 	const reader = () => new ReadWorker(file, keys);
 	const readers = { worker: reader(), questions: reader(), comparer: reader() };
-	/** Gives everybody the keys. What a thread was asked before is answered first, by the keys of then. */
+	/** Gives everybody the keys. What a thread was asked before is answered first, by the keys that were current then. */
 	const guard = async (row_keys: RowKey[]) => {
 		const isFirst = given === undefined;
 		given = row_keys;

@@ -3,7 +3,7 @@ import type { Database } from "better-sqlite3";
 import { startThread } from "../../asset.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
 
-/** Pages of 4 KiB that the thread moves at a time. The disk syncs one file after another: a commit's sync took 3 ms beside one of 1,000 pages. */
+/** Pages of 4 KiB that the thread moves at a time. The disk syncs one file after another: a commit's sync took 3 ms during one of 1,000 pages. */
 const MOVED_PAGES = 250;
 
 /** Length of the log, in pages, at which it starts over: the writer must move its last part itself, while nothing is added. */

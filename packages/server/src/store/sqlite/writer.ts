@@ -32,7 +32,7 @@ export interface WriterListener {
 
 /** Queue of changes. */
 export interface WriteQueue {
-	/** Appends an event that stands alone to the audit log. */
+	/** Appends an event without a change to the audit log. */
 	append(event: AuditEvent): Promise<void>;
 	/** Returns an operation as a function whose promise resolves once its transaction is durable. */
 	operation(noun: string, verb: string): (...args: unknown[]) => Promise<unknown>;

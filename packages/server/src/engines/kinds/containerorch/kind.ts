@@ -18,7 +18,7 @@ export const containerorch: Kind = {
 	// For other engines an empty one means the system's roots.
 	warning: ({ ca_cert }) => (ca_cert === "" ? "TLS verification is off" : ""),
 	variables: VARIABLES.containerorch,
-	// The files that it names are beside it.
+	// The files that it names are next to it.
 	reads: ({ SVC_ORCH_KUBECONFIG: kubeconfig }) => (kubeconfig ? [dirname(kubeconfig)] : []),
 	requiresRole: true,
 };

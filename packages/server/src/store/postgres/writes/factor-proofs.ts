@@ -38,7 +38,7 @@ export async function endCopy(db: Change, user_id: string, proof: FactorProof, e
 }
 
 /**
- * Uses up the code of a change beside the password: `changed` when a factor stands and there is none. The change must follow. The use of a recovery code
+ * Uses up the code of a change in addition to the password: `changed` when there is a factor but no code. The change must follow. The use of a recovery code
  * is an event of its own.
  */
 export async function useForChange(

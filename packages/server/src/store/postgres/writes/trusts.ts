@@ -15,7 +15,7 @@ export function trustWrites(db: Change): Async<Implementations<"write">["trusts"
 		await db.remove("trust", "id = $1", [id]);
 		return tokens;
 	};
-	// Another node's gifts count once they are counted anew.
+	// Another node's gifts count once they are counted again.
 	const counts = new UsedCounts();
 	const countUsed = async ({ realm_id }: UsedJwt, now: string) =>
 		counts.recall(realm_id, now) ??

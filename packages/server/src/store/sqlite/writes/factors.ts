@@ -38,7 +38,7 @@ export function droppingFactors(db: Database): (user_id: string) => number {
 	};
 }
 
-/** Prepares using up the code of a change beside the password: `changed` when a factor stands and there is none. */
+/** Prepares using up the code of a change in addition to the password: `changed` when there is a factor but no code. */
 export function factorUse(
 	db: Database,
 	append: Append,
