@@ -9,7 +9,7 @@ export const PREFIX = "svc-";
 /** The rule for a namespace, as the end of a sentence. */
 export const NAMESPACE_RULE = "must be a DNS label: up to 63 lowercase letters, digits and inner hyphens";
 
-/** Tells whether a text can be a namespace, and so stand in a path. */
+/** Tells whether a text can be a namespace, and so appear in a path. */
 export function isNamespace(text: string): boolean {
 	return DNS_LABEL.test(text);
 }

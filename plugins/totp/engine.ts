@@ -36,7 +36,7 @@ export function createTotpEngine(now = Date.now): Engine {
 			const issuer = readLabel(params, "issuer", MAX_ISSUER_BYTES);
 			const account = readLabel(params, "account", MAX_ACCOUNT_BYTES);
 			const secret = new Secret({ size: SECRET_BYTES });
-			// A colon before the account ends the issuer: an issuer with a colon stands in its own parameter only.
+			// A colon before the account ends the issuer: an issuer with a colon goes into its own parameter only.
 			const issuerInLabel = !issuer.includes(":");
 			const totp = { issuer, label: account, issuerInLabel, secret };
 			const url = new TOTP({ ...totp, algorithm: ALGORITHM, digits: DIGITS, period: PERIOD_S }).toString();

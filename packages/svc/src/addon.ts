@@ -15,7 +15,7 @@ const REMEDY = "set XDG_CACHE_HOME to a folder of yours on a file system that al
 
 /**
  * Loads a native library out of the single binary; the bundler puts a call of this in place of each `.node` file. The system loads
- * libraries from files only: the file lies under its hash beside the binary where somebody has installed it, as in the container image, or in a
+ * libraries from files only: the file lies under its hash next to the binary where somebody has installed it, as in the container image, or in a
  * private folder. It is hashed at every start, and rewritten in the private folder when it differs.
  * @param name its asset, which begins with its SHA-256
  * @throws FatalError when no file can be made or loaded there

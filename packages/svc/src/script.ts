@@ -4,7 +4,7 @@ import { Script } from "node:vm";
 
 const require = createRequire(import.meta.url);
 
-/** Ending of the asset with V8's compiled code, beside its script. */
+/** Ending of the asset with V8's compiled code, next to its script. */
 export const COMPILED = ".compiled";
 
 /**

@@ -27,7 +27,7 @@ export function encodeName(name: Name): Buffer {
 		: sequence(encodeAttribute("organization", ATTRIBUTE.organization, name.organization), commonName);
 }
 
-/** Tells why a text cannot stand in a subject, as the end of a sentence; undefined when it can. */
+/** Tells why a text cannot appear in a subject, as the end of a sentence; undefined when it can. */
 export function faultOfName(text: string): string | undefined {
 	if (UNPRINTABLE.test(text)) return "must not contain control characters";
 	if ([...text].length > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters`;

@@ -17,7 +17,7 @@ export interface NewAuthority extends Name {
 const DEFAULT_YEARS = 10;
 /** Version 3 is encoded as 2. */
 const VERSION_3 = 2;
-/** One more authority may stand between this one and the last certificate of a chain. */
+/** One more authority may come between this one and the last certificate of a chain. */
 const PATH_LENGTH = 1;
 /** keyCertSign is bit 5, cRLSign bit 6, and one bit of the byte is unused. */
 const SIGN_CERTIFICATES_AND_LISTS = bitString(Uint8Array.of(0b0000_0110), 1);

@@ -22,7 +22,7 @@ export function whoOf(answer: Answer, field: string): string {
 	return optional(answer, "email") || (machine === "" ? optional(answer, field) : `machine:${machine}`);
 }
 
-/** The e-mail beside an id, such as that of `created_by`, or `machine:realm/name`; the id itself of somebody who is gone. */
+/** The e-mail next to an id, such as that of `created_by`, or `machine:realm/name`; the id itself of somebody who is gone. */
 export function emailOf(answer: Answer, field: string): string {
 	const machine = optional(answer, `${field}_machine`);
 	return optional(answer, `${field}_email`) || (machine === "" ? text(answer, field) : `machine:${machine}`);

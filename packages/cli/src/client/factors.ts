@@ -7,7 +7,7 @@ export const askFactors = (client: Client): Promise<Answer> => send(client, { me
 /** Tells whether a login asks for the factor. */
 export const isConfirmed = ({ confirmed_at }: Answer): boolean => typeof confirmed_at === "string";
 
-/** Tells whether a change of who gets in asks for a code beside the password. */
+/** Tells whether a change to the ways to sign in asks for a code in addition to the password. */
 export async function needsCode(client: Client): Promise<boolean> {
 	return rows(await askFactors(client), "factors").some(isConfirmed);
 }

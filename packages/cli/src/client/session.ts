@@ -77,7 +77,7 @@ export async function saveServer(io: Io, address: string, server: SavedServer): 
 	await writeSession(io, { current: address, servers: { ...servers, [address]: server } });
 }
 
-/** Keeps a token of a machine beside all else; those that have ended go. @throws as saveServer */
+/** Keeps a token of a machine in addition to everything else, and drops those that have ended. @throws as saveServer */
 export async function saveMachineToken(
 	io: Io,
 	address: string,

@@ -61,7 +61,7 @@ export const PROOF_STDIN = option(
 
 const OWN = "Password of your account";
 
-/** Reads what a change of who gets in asks for: the password, and a code when a factor stands. */
+/** Reads what a change to the ways to sign in asks for: the password, and a code when there is a factor. */
 export async function readProof(context: Context<PasswordOptions>, client: Client): Promise<object> {
 	const [current_password, code] = await readPasswords(context, [
 		OWN,

@@ -110,7 +110,7 @@ function refused(message: string): Failure {
 	});
 }
 
-/** Form of the server's code. Nothing else is sent: an account that may write beside it could have put another of root's files there. */
+/** Form of the server's code. Nothing else is sent: an account that may write next to it could have put another of root's files there. */
 const SETUP_CODE = /^[\w-]{32}$/;
 
 /** @throws Failure for a file that is not there, because the server removes its own */

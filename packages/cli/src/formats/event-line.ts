@@ -8,7 +8,7 @@ const LAST = ["via", "token_id", "ip"];
 const LEFT_OUT = new Set(["request_id", "session_id", "rows", "key_set"]);
 /** Events of bulk reads: they count values, or keys alone. */
 const BULK = ["secret.list", "secret.sync"];
-/** Names who caused the event when it was a machine, which stands where an e-mail would. */
+/** Names who caused the event when it was a machine, which appears where an e-mail would. */
 const MACHINE = "machine";
 
 /**

@@ -71,7 +71,7 @@ test("a .env file is read by svc import as what was written", () => {
 });
 
 test("a .env file is read by Node as what was written, as far as its quotes go", () => {
-	// Node drops every U+000D, and cannot write both kinds of quotes, or a backslash beside a quote.
+	// Node drops every U+000D, and cannot write both kinds of quotes, or a backslash next to a quote.
 	const entries = held("dotenv").filter(({ value }) => !/\r|'.*["\\]|["\\].*'/s.test(value));
 	assert.ok(entries.length > 500);
 	assert.deepEqual({ ...parseEnv(written("dotenv", entries)) }, asObject(entries));

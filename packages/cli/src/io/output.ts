@@ -95,7 +95,7 @@ function shownValue(io: Io, value: string, holds: "instant" | "state" | undefine
 	return holds === "state" && isColourful(io) ? paintState(value) : value;
 }
 
-/** Prints a remark beside the result, on stderr; silent with `--json`. */
+/** Prints a remark in addition to the result, on stderr; silent with `--json`. */
 export async function note({ io, options }: Printer, text: string): Promise<void> {
 	if (options.json !== true) await write(io.stderr, `${text}\n`);
 }

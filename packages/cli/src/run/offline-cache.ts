@@ -32,7 +32,7 @@ const [SALT_BYTES, NONCE_BYTES, TAG_BYTES] = [32, 12, 16];
 const PURPOSE = "svc run: kept secrets, format 1";
 
 /**
- * Keeps the secrets for `--offline`, sealed with AES-256-GCM under a key that lies beside them and only this user can read. Each write has a key
+ * Keeps the secrets for `--offline`, sealed with AES-256-GCM under a key that is next to them and only this user can read. Each write has a key
  * of its own, derived with a random salt, so that no nonce ever repeats.
  * @throws the system's error when they cannot be written
  */

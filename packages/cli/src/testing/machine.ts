@@ -18,7 +18,7 @@ export function jwtOf(claims: object): string {
 	return `${part({ alg: "RS256" })}.${part(claims)}.c2lnbmF0dXJl`;
 }
 
-/** Starts a fake server that exchanges JWTs for tokens of machines, and a fake of GitHub's endpoint beside it, at `/jwt?api=1`. */
+/** Starts a fake server that exchanges JWTs for tokens of machines, and a fake of GitHub's endpoint next to it, at `/jwt?api=1`. */
 export async function startMachineService(options: MachineServiceOptions = {}) {
 	const state = { exchanges: 0, asked: 0, valid: new Set<string>() };
 	const server = await startFake(

@@ -1,5 +1,5 @@
 #!/bin/sh
-# An svc engine in POSIX sh and awk: makes voucher numbers with a check digit, and checks them. The README beside it says where its JSON
+# An svc engine in POSIX sh and awk: makes voucher numbers with a check digit, and checks them. The README next to it says where its JSON
 # ends. One request a line, one response a line; the end of the input ends the loop, and with it the program.
 LC_ALL=C
 export LC_ALL

@@ -72,7 +72,7 @@ function readExecutable(directory: string, executable: string, sha256: string | 
 	if (!isFile(file)) {
 		throw new Finding(
 			"the executable that plugin.json names is no file in the folder",
-			"put the file itself, not a link, beside plugin.json",
+			"put the file itself, not a link, next to plugin.json",
 		);
 	}
 	if ((lstatSync(file).mode & 0o111) === 0) {

@@ -42,7 +42,7 @@ export function readEngine(folder: string): Engine {
 	const stat = lstatSync(file, { throwIfNoEntry: false });
 	if (stat?.isFile() !== true)
 		throw new Failure("failed", "the executable that plugin.json names is no file in the folder", {
-			hint: "build it, and put the file itself, not a link, beside plugin.json",
+			hint: "build it, and put the file itself, not a link, next to plugin.json",
 		});
 	if (stat.size > MAX_PROGRAM_BYTES) throw new Failure("failed", "the executable is larger than 256 MiB");
 	const program = readFileSync(file);

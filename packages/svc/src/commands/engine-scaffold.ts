@@ -60,7 +60,7 @@ export const LANGUAGES: Readonly<Record<Language, Example>> = {
 	},
 };
 
-/** Not the engine's name: beside a program secrets.py, Python no longer finds its own module of that name. */
+/** Not the engine's name: next to a program secrets.py, Python no longer finds its own module of that name. */
 const PROGRAM = "engine";
 
 /** The files of a new engine: that language's example under the engine's name, and a README with the next steps. */

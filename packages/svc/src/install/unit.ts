@@ -25,7 +25,7 @@ ExecReload=/bin/kill -HUP $MAINPID
 User=${user}
 Group=${user}
 Environment=SVC_CONFIG=${settings}
-# The lease clock asks whether the machine was started anew; ProcSubset hides the answer.
+# The lease clock asks whether the machine was restarted; ProcSubset hides the answer.
 Environment=SVC_BOOT_ID=%b
 ${credential}
 StateDirectory=svc

@@ -23,7 +23,7 @@ export interface Cursor {
 
 /** The way to read one kind of `.env` file. */
 export interface Dialect {
-	/** Matches what stands between entries: blank lines and comments. */
+	/** Matches what separates entries: blank lines and comments. */
 	readonly between: RegExp;
 	/** Matches the beginning of an entry up to its value; its first group is the key. */
 	readonly key: RegExp;

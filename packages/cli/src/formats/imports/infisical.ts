@@ -2,7 +2,7 @@ import { addProblem, type Draft } from "./import-result.ts";
 import { addField, fieldNamed, type Tree, type TreeMap, textNamed } from "./tree.ts";
 
 /**
- * Reads what `infisical export --format=json` prints: a list of secrets. The folder of a secret begins its key. Of a value of one's own beside
+ * Reads what `infisical export --format=json` prints: a list of secrets. The folder of a secret begins its key. Of a personal value next to
  * the shared one, the shared one is read; one without it is a mistake.
  */
 export function readInfisical(draft: Draft, tree: Tree): void {
@@ -20,7 +20,7 @@ function readSecret(draft: Draft, item: Tree, shared: ReadonlySet<string | undef
 	if (item.kind !== "map" || key === undefined) addProblem(draft, line, "expected a secret with key and value");
 	else if (!isPersonal(item)) addValue(draft, item, key);
 	else if (shared.has(key))
-		draft.skipped.push({ key, line, reason: "is the value of one person beside the shared one" });
+		draft.skipped.push({ key, line, reason: "is one person's value, in addition to the shared one" });
 	else
 		addProblem(
 			draft,

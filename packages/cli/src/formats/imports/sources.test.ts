@@ -100,7 +100,7 @@ test("a secret of version 1 may have keys named data and metadata", async () => 
 	assert.deepEqual(valuesOf(await read(JSON.stringify(answer), { from: "vault" })), { data: "a", metadata: "b" });
 });
 
-test("of a personal value beside the shared one, Infisical's shared one is read", async () => {
+test("where Infisical has a personal and a shared value, the shared one is read", async () => {
 	const text = '[{"key":"A","value":"mine","type":"personal"},\n{"key":"A","value":"ours","type":"shared"}]';
 	const result = await read(text, { from: "infisical" });
 	assert.deepEqual(valuesOf(result), { A: "ours" });

@@ -45,7 +45,7 @@ function first(tree: TreeMap): VaultSecret {
 	return { data: fieldNamed(tree, "data") };
 }
 
-/** Version 2: a `data` beside a `metadata` with a version, which a secret of version 1 with keys of these names has not. */
+/** Version 2: a `data` next to a `metadata` with a version, which a secret of version 1 with keys of these names has not. */
 function versionOf(tree: Tree | undefined): VaultSecret | undefined {
 	const metadata = fieldNamed(tree, "metadata");
 	if (textNamed(metadata, "version") === undefined || textNamed(metadata, "created_time") === undefined)
