@@ -129,7 +129,7 @@ function insertCopies(file: string, { leases, from, count, due }: Copies): void 
 	db.close();
 }
 
-/** Reads a ledger beside a server that runs on it. */
+/** Reads a ledger while a server runs on it. */
 export interface Look {
 	/** Counts the open leases at the targets of these ones. */
 	countOpen(leases: readonly string[]): number;

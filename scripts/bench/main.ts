@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: measures speed and memory of the server, each scenario beside its yardstick, and prints whether the targets are met.
+ * `npm run bench`: measures speed and memory of the server, each scenario next to its yardstick, and prints whether the targets are met.
  *
  *   node scripts/bench/main.ts [--only name,name] [--write a few words]      only a whole run rewrites the page
  *   node scripts/bench/main.ts --only read --profile    where each microsecond goes
- *   node scripts/bench/main.ts --beside ../other --rounds 9    processor time beside another checkout, with its packages installed
+ *   node scripts/bench/main.ts --beside ../other --rounds 9    processor time compared with another checkout, with its packages installed
  */
 import { parseArgs } from "node:util";
 import { compareBuilds } from "./builds/compare.ts";

@@ -25,7 +25,7 @@ export interface RunRecord {
 	readonly outcomes: readonly Outcome[];
 }
 
-/** The tables of a run in Markdown: targets, servers beside servers, and the other figures. */
+/** The tables of a run in Markdown: targets, servers next to servers, and the other figures. */
 export function renderTables(outcomes: readonly Outcome[]): string {
 	const sections = [targets(outcomes), comparisons(outcomes), others(outcomes)];
 	return sections.filter((section) => section !== "").join("\n\n");

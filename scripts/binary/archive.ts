@@ -10,7 +10,7 @@ import { runTool } from "./tool.ts";
 const TEXTS = ["LICENSE", "README.md", "SECURITY.md", "CHANGELOG.md", "docs"];
 
 /**
- * Packs the single binary with its accompanying files, and writes the archive's SHA-256 beside it. Names, owners and times in it do not
+ * Packs the single binary with its accompanying files, and writes the archive's SHA-256 next to it. Names, owners and times in it do not
  * depend on its maker; V8's compiled code differs from one time to the next.
  * @param folder for the archive
  * @param time of every file in it

@@ -26,7 +26,7 @@ const PARTS = /^export const (\{[^}]+\}) =\s+require\(("[^"]+")\) as typeof impo
 /** The bundler does not see a `require` made by Node; without this line it is the bundler's own. */
 const OWN_REQUIRE = /^const require = createRequire\(import\.meta\.url\);$/m;
 
-/** Code that would look for a file beside a source, and the only sources that may: there, the binary takes another path. */
+/** Code that would look for a file next to a source, and the only sources that may: there, the binary takes another path. */
 const BESIDE_SOURCE = /\bimport\.meta\.(url|dirname|filename|resolve)\b|\bcreateRequire\(/;
 const COMMENT = /\/\*.*?\*\/|^\s*\/\/.*$/gms;
 const REMEDY = "startThread and readAsset of asset.ts reach files";

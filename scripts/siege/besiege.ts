@@ -17,7 +17,7 @@ interface Times {
 	readonly idleWindows: number;
 	readonly windows: number;
 	readonly windowMs: number;
-	/** Time from the attackers' last new action to their leaving: longer than the server lets anything stand. */
+	/** Time from the attackers' last new action to their leaving: longer than the server keeps anything open. */
 	readonly lingerMs: number;
 	/** Time from their leaving to the check for leftovers. */
 	readonly restMs: number;

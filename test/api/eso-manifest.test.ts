@@ -116,7 +116,7 @@ test("secrets that are named are fetched one by one, and their keys fit into a S
 	assert.deepEqual(await fetchAs(items, webhookOf(store), "DATABASE_URL"), { status: 200, value: VALUE });
 	assert.deepEqual(await fetchAs(items, webhookOf(store), "tls/key.1"), { status: 200, value: "a key" });
 	assert.equal((await fetchAs(items, webhookOf(store), "NONE")).status, 404);
-	// The operator validates the URL as it stands: the host must not be a template.
+	// The operator validates the URL as it is: the host must not be a template.
 	assert.equal(new URL(webhookOf(store).url).origin, world.server.url);
 });
 

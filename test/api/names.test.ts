@@ -1,4 +1,4 @@
-/* Names beside ids: everybody who may see a list may know who is in it. Design: §15 */
+/* Names next to ids: everybody who may see a list may know who is in it. Design: §15 */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";

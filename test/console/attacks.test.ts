@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Pages of the realm beside its secrets. */
+/** Pages of the realm other than its secrets. */
 const inRealm = () => ["audit", "leases", "members"].map((name) => `/console/realms/${slug}/${name}`);
 
 const versionOf = async () =>

@@ -16,6 +16,12 @@ const EVERYWHERE: readonly (readonly [RegExp, string])[] = [
 	[/\bone no more\b/i, "no longer one, remove that right"],
 	[/\b(is|are|was|were) told (so|of|that|what|which|why|to|apart)\b/i, "gets, sees, is reported"],
 	[/\b(as long as (it|they) likes?|what is none|of nobody.s|the other way round)\b/i, "say it literally"],
+	[/\bof then\b/i, "that were current then"],
+	[/\bas long again\b/i, "twice as long, for the same time"],
+	[/\bevents? (that|which) stands? alone\b/i, "an event without a change"],
+	[/\b(rows?|tokens?|factors?|sessions?) (that |which )?stands?\b/i, "exists, is valid, is set up"],
+	[/(?<!-)\bbeside\b(?!-)/i, "next to, in addition to, compared with"],
+	[/\b(is|are) let go\b/i, "is released"],
 ];
 
 /** Phrases that pages and messages do without, too: they are read without the code around them. */

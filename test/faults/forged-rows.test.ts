@@ -26,7 +26,7 @@ let admin: Person;
 let member: Person;
 let realm_id: string;
 let slug: string;
-/** A token that stands, one that was revoked, and the row that the second had. */
+/** A valid token, one that was revoked, and the row that the second had. */
 let standing: { id: string };
 let revoked: { id: string };
 const KEPT = "kept_token";

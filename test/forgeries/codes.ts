@@ -18,7 +18,7 @@ export interface CodePeople {
 	readonly holder: Person;
 }
 
-/** Codes, invitations and second factors: those that stand, and those that end. */
+/** Codes, invitations and second factors: those that stay, and those that end. */
 export interface Codes {
 	readonly factor: { readonly secret: string };
 	readonly removed_factor: { readonly id: string; readonly secret: string };

@@ -17,7 +17,7 @@ const bySql = (name: string, ...sql: string[]): Forgery => ({
 	},
 });
 
-/** Leaves a change in a write-ahead log or a journal beside a database, as a program does that was killed. */
+/** Leaves a change in a write-ahead log or a journal next to a database, as a program does that was killed. */
 function unfinished(data: string, mode: "WAL" | "DELETE", sql: string): void {
 	const [file, aside] = [join(data, "svc.db"), join(data, "aside")];
 	mkdirSync(aside);

@@ -13,7 +13,7 @@ const key = newKey("ES256", "forgeries");
 /** Subjects of the JWTs that a trust takes: the second trust ends. */
 const [DEPLOY, FORMER, RELEASE] = ["deploy", "former", "release"];
 
-/** Machines, their tokens and trusts: those that stand, and those that end. */
+/** Machines, their tokens and trusts: those that stay, and those that end. */
 export interface Machines {
 	/** Path to a machine that reads one environment, and its token. */
 	readonly path: string;

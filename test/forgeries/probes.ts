@@ -47,7 +47,7 @@ export async function askTheDead(world: ForgedWorld, api: Api): Promise<void> {
 	for (const [email, password] of logins) await denied("a password", api.post("/auth/login", { email, password }));
 }
 
-/** Reads what stands. @throws AssertionError when an operator gets less, or anybody another value */
+/** Reads what is valid. @throws AssertionError when an operator gets less, or anybody another value */
 export async function askTheLiving({ slug, people, operator, machines }: ForgedWorld, api: Api): Promise<void> {
 	const isError = ({ status }: Answer) => status >= 500;
 	for (const [env, values, token] of [

@@ -81,7 +81,7 @@ export async function withServerOver<Found>(
 
 /**
  * Asks a server over altered files.
- * @throws AssertionError when something that ended works, something that stands is hidden, or a verification says nothing of what health notices
+ * @throws AssertionError when something that ended works, something valid is hidden, or a verification says nothing of what health notices
  */
 export async function judge(world: ForgedWorld, api: Api): Promise<Outcome> {
 	const { token } = world.people.root;

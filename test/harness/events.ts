@@ -3,7 +3,7 @@ import { ok } from "./expect.ts";
 import type { Person } from "./fixtures.ts";
 import type { AuditEvent, Page } from "./resources.ts";
 
-/** An audit event with parsed data, and beside it the rows that the event names. */
+/** An audit event with parsed data, and next to it the rows that the event names. */
 export type ReadEvent = Omit<AuditEvent, "data"> & {
 	readonly data: Readonly<Record<string, unknown>>;
 	readonly rows: string | undefined;

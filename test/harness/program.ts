@@ -22,7 +22,7 @@ const FROM_SOURCE: Program = {
 // biome-ignore lint/style/noProcessEnv: which program the test run is about
 const binary = process.env.SVC_TEST_BINARY;
 
-/** The program under test: svc from source, or the single binary that SVC_TEST_BINARY names, which unpacks its native libraries beside itself, once. */
+/** The program under test: svc from source, or the single binary that SVC_TEST_BINARY names, which unpacks its native libraries next to itself, once. */
 export const PROGRAM: Program = binary === undefined ? FROM_SOURCE : singleBinary(binary);
 
 function singleBinary(file: string): Program {

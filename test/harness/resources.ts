@@ -127,7 +127,7 @@ export interface AuditEvent {
 	readonly data: string;
 }
 
-/** The fields of every paginated list beside its collection. Spec: API › Pagination convention. */
+/** The fields of every paginated list other than its collection. Spec: API › Pagination convention. */
 export interface Page {
 	readonly pagination: { readonly next_cursor?: string; readonly has_more: boolean; readonly total?: number };
 }

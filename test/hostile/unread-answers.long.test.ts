@@ -35,7 +35,7 @@ async function metric(name: string, limit: string): Promise<number> {
 	return Number(new RegExp(`^svc_limit_${name}\\{limit="${limit}"\\} (\\d+)$`, "m").exec(text)?.[1]);
 }
 
-/** Leaves large answers unread from an address, and asks for each anew before it is old. @param onRenewed called after each round */
+/** Leaves large answers unread from an address, and asks for each again before it is old. @param onRenewed called after each round */
 async function leaveUnread(source: string, over: AbortSignal, onRenewed: () => void): Promise<void> {
 	let open: Socket[] = [];
 	while (!over.aborted) {

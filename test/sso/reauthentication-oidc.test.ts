@@ -1,4 +1,4 @@
-/* Asking again for people without a password, at an OpenID Connect provider: it must sign in the same person anew, for this session. Design: §16 */
+/* Asking again for people without a password, at an OpenID Connect provider: it must sign in the same person again, for this session. Design: §16 */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser as Chromium } from "playwright-core";

@@ -12,7 +12,7 @@ export const CONNECTIONS = 32;
 const KEYS = 1000;
 const MAX_P99_RATIO = 4;
 
-/** A kind of request to measure beside a bare server. */
+/** A kind of request to measure against a bare server. */
 export interface Kind {
 	readonly name: string;
 	readonly title: string;
@@ -27,7 +27,7 @@ export interface Kind {
 	requests(resident: Resident): readonly [Ask, ...Ask[]];
 }
 
-/** Kinds of requests measured beside a bare server. */
+/** Kinds of requests measured against a bare server. */
 export const KINDS: readonly Kind[] = [
 	{
 		name: "read",
@@ -66,7 +66,7 @@ function others(resident: Resident): Ask[] {
 	return Array.from({ length: KEYS - 1 }, (_, at) => setSecret(resident, `KEY_${at + 1}`));
 }
 
-/** Every kind of request over HTTP, and again over HTTPS, beside a bare server that gives the same answer. */
+/** Every kind of request over HTTP, and again over HTTPS, against a bare server that gives the same answer. */
 export const BESIDE_BARE: readonly Scenario[] = (["http", "https"] as const).flatMap((protocol) =>
 	KINDS.map((kind) => ({
 		name: protocol === "http" ? kind.name : `${kind.name}-https`,

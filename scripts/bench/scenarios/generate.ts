@@ -31,7 +31,7 @@ export const ENGINE_KINDS: readonly Kind[] = [
 	},
 ];
 
-/** Credentials of engines, over HTTP beside a bare server that gives the same answer. */
+/** Credentials of engines, over HTTP against a bare server that gives the same answer. */
 export const GENERATE: readonly Scenario[] = ENGINE_KINDS.map((kind) => ({
 	name: kind.name,
 	title: `${kind.title}, HTTP, ${CONNECTIONS} connections`,

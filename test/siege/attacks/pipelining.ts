@@ -9,7 +9,7 @@ const BUNDLES = Buffer.concat(Array.from({ length: 290 }, () => BUNDLE));
 const SMALLEST = Buffer.from("GET / HTTP/1.1\r\nHost:a\r\n\r\n");
 const TINY = Buffer.concat(Array.from({ length: Math.floor(65_536 / SMALLEST.length) }, () => SMALLEST));
 
-/** Milliseconds that a renewed connection stands: an answer of which nothing is read for 5 s may be cut. */
+/** Milliseconds that a renewed connection stays open: an answer of which nothing is read for 5 s may be cut. */
 const RENEWED_MS = 4000;
 
 /** Number of answers to one batch, and of batches per connection. */
