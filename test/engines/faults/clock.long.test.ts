@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { stays } from "../../../packages/server/src/testing/stays.ts";
 import { eventually } from "../../harness/engine-world.ts";
 import { events } from "../../harness/events.ts";
 import { login } from "../../harness/fixtures.ts";
@@ -71,8 +71,7 @@ test("a jump of a year is reported, waits for a minute, and ends credentials slo
 	await steering.order({ wall_ms: wall_ms + 365 * DAY_MS });
 	await eventually("it is noticed", async () => (await world.details()).clock === "jumped");
 	await eventually("it is reported", async () => (await eventsNow("clock.jump")).length === 1);
-	await sleep(3000);
-	assert.equal((await world.redis.users()).length, 261, "nothing is ended by it at first");
+	await stays("nothing is ended by it at first", async () => (await world.redis.users()).length === 261, 3000);
 	const token = await login(world.client, world.admin);
 	const path = `/realms/${world.slug}/leases/${asked.lease.id}`;
 	assert.equal((await world.client.delete(path, { token })).status, 200, "who asks does not wait");
@@ -89,8 +88,7 @@ test("a jump of a year is reported, waits for a minute, and ends credentials slo
 	await steering.pass(60);
 	for (const count of [160, 60, 0]) {
 		await eventually(`${count} are left`, () => left(count));
-		await sleep(1500);
-		assert.equal(await left(count), true, "a hundred in each second");
+		await stays("a hundred in each second", () => left(count), 1500);
 		await steering.pass(1);
 	}
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { newIdAt } from "../testing/rows.ts";
 import type { SweepTarget } from "./reconcile.ts";
 import { createSweeper } from "./sweep.ts";
@@ -198,7 +198,7 @@ test("it sweeps at start, and stopping ends a reconciliation that is under way",
 	};
 	sweeper.start();
 	await listed.promise;
-	await setTimeout(5);
+	await nextTurn();
 	await sweeper.stop();
-	assert.ok(sweeper.orphans() <= 20_000);
+	assert.ok(sweeper.orphans() < 20_000, `${sweeper.orphans()} were looked up`);
 });
