@@ -105,5 +105,5 @@ test("an export has the keys of bulk reads, each part once, so a file alone show
 		found.stderr,
 	);
 	await writeFile(file, content.replace('"keys":["DB_URL"]', '"keys":["DB_URI"]'));
-	assert.match(await svc(`audit verify --file ${file}`, 1), /\bkeys of a bulk read\b/);
+	assert.match(await svc(`audit verify --file ${file}`, 1), /\bkeys\b/);
 });

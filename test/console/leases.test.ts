@@ -54,13 +54,11 @@ test("the Leases page shows live and unrevocable leases, and ends one", {
 	assert.ok((await redis.users()).includes(first.name));
 	assert.equal(await post(owner, first.id), 303);
 	const left = await read(owner);
-	assert.match(left, /The credential is gone/);
 	assert.doesNotMatch(left, new RegExp(first.name));
 	assert.equal((await redis.users()).includes(first.name), false);
 
 	await redis.kill();
 	assert.equal(await post(owner, second.id), 303);
 	const stuck = await read(owner);
-	assert.match(stuck, /the server keeps trying/);
 	assert.match(stuck, new RegExp(`Not revoked yet.*${second.name}</th>.*class="bad">[^<]+<`, "s"));
 });

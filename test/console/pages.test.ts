@@ -115,7 +115,6 @@ test("the state of the log's chain is for the instance admin alone, who verifies
 	const his = await enter(server, bob);
 	const refused = await read(his);
 	assert.equal(refused.status, 403);
-	assert.match(refused.text, /An instance admin can do it/);
 	const verify = async (who: { cookie: string }) => {
 		const form_token = await tokenOf(server, who);
 		return (await ask(server, "POST", "/console/chain", { ...who, ...ours(server) }, { form_token })).status;
@@ -123,7 +122,7 @@ test("the state of the log's chain is for the instance admin alone, who verifies
 	assert.equal(await verify(his), 403);
 	assert.equal(await verify(session), 303);
 	const { text } = await read(session);
-	assert.match(text, /The log is intact: \d+ events and \d+ signed states were compared/);
+	assert.match(text, /\bintact: \d+ events and \d+\b/);
 	assert.match(text, new RegExp(`Verified up to event \\d+, .* by ${ada.email}: intact`));
 	const own = await read(session);
 	assert.match(own.text, /<pre>\d+ [0-9a-f]{64}<\/pre>/);

@@ -105,8 +105,8 @@ test("a provider's lists and switches are stored as such, and a mask keeps its s
 		...{ "f.ca_cert": peer.ca_cert.replaceAll("\n", "\r\n"), "f.allowed_domains": "example.com\r\nexample.org" },
 		"f.auto_provision": "yes",
 	};
-	assert.match((await send({ ...form, "f.role_mappings": "ops" }))[1], /^role_mappings must be JSON/);
-	assert.match((await send({ ...form, "f.client_id": "" }))[1], /client_id is required/);
+	assert.match((await send({ ...form, "f.role_mappings": "ops" }))[1], /^role_mappings\b/);
+	assert.match((await send({ ...form, "f.client_id": "" }))[1], /\bclient_id\b/);
 	assert.deepEqual(await send(form), [303, "The provider is stored. It takes effect immediately."]);
 	const { "f.auto_provision": _, ...without } = form;
 	assert.equal((await send({ ...without, "f.client_secret": "********", "f.display_name": "Corp" }))[0], 303);

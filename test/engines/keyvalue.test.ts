@@ -232,7 +232,6 @@ test(
 			const former = ok(await world.client.get(path, { token }));
 			for (const broken of [await set("127.0.0.1:1", redis.password), await set(redis.address, "another password")]) {
 				refused(broken, 409, "conflict");
-				assert.match(broken.text, /was not stored\b/);
 			}
 			assert.deepEqual(ok(await world.client.get(path, { token })), former);
 			assert.ok(await isThere(ok(await invoke("generate", {}, slug)).username));

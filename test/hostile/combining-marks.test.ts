@@ -47,7 +47,7 @@ test("more than thirty combining marks in a row are refused wherever a text is n
 		const answer = await pending;
 		refused(answer, 400, "validation_failed");
 		const { message } = (answer.body as ErrorBody).error;
-		assert.match(message, new RegExp(`^${what.split(" ")[0]} .*\\b30 combining marks\\b`), what);
+		assert.match(message, new RegExp(`^${what.split(" ")[0]} \\b.*\\b30\\b`), what);
 	}
 });
 

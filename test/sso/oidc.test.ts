@@ -207,7 +207,6 @@ test("with ?if=healthy, what does not work is 409 and not stored, and people sig
 	for (const more of [{ issuer: "https://127.0.0.1:1" }, { ca_cert: partner.ca_cert }]) {
 		const broken = await set(more);
 		refused(broken, 409, "conflict");
-		assert.match(broken.text, /was not stored\b/);
 	}
 	assert.deepEqual(ok(await client.get(path, { token })), former);
 	ok(await world.signIn("corp"));

@@ -133,8 +133,8 @@ test("what is far too long is not made longer before it is refused", () => {
 	assert.deepEqual(check(Login, { email: long, password: long }), { email: "", password: "\0" });
 	const register = (fields: object) => () =>
 		check(Register, { email: "ada@example.com", password: "x".repeat(12), ...fields });
-	assert.throws(register({ email: long }), { code: "validation_failed", message: /^email must be at most/ });
-	assert.throws(register({ password: long }), { code: "validation_failed", message: /^password must be at most/ });
+	assert.throws(register({ email: long }), { code: "validation_failed", message: /^email\b/ });
+	assert.throws(register({ password: long }), { code: "validation_failed", message: /^password\b/ });
 });
 
 /** Runs the check and answers the refusal's message and how many texts were normalized. */

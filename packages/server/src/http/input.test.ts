@@ -125,7 +125,7 @@ test("a body that breaks off is refused, whether the connection ends or fails", 
 		const reading = readJson(endless as unknown as IncomingMessage);
 		endless.destroy(error);
 		request.destroy();
-		await assert.rejects(reading, refusedAs("bad_request", /\bended before\b/));
+		await assert.rejects(reading, refusedAs("bad_request"));
 	}
 });
 
@@ -156,7 +156,7 @@ for (const [target, expected] of Object.entries(QUERIES)) {
 
 test("a parameter that is given twice is refused, in any spelling and with the same value too", () => {
 	for (const target of ["/?a=1&a=2", "/?a=1&a=1", "/?a&a", "/?a=1&%61=2", "/?__proto__=1&__proto__=2"]) {
-		assert.throws(() => parseQuery(target), refusedAs("bad_request", /\btwice$/), target);
+		assert.throws(() => parseQuery(target), refusedAs("bad_request"), target);
 	}
 });
 
@@ -176,7 +176,7 @@ const Schema = v.object({
 
 for (const input of [null, "text", 1, true, [], ["text"], undefined]) {
 	test(`${JSON.stringify(input)} is no object`, () => {
-		assert.throws(() => check(Schema, input), refusedAs("validation_failed", /\bJSON object$/));
+		assert.throws(() => check(Schema, input), refusedAs("validation_failed"));
 	});
 }
 
@@ -234,5 +234,5 @@ test("a form of plus signs takes no more time than one of letters", async () => 
 test("a form of more than 1024 fields is refused", async () => {
 	const form = (fields: number) => formOf(Array.from({ length: fields }, (_, at) => `f${at}=`).join("&"));
 	assert.equal(Object.keys(await form(1024)).length, 1024);
-	await assert.rejects(form(1025), refusedAs("bad_request", /at most 1024 fields$/));
+	await assert.rejects(form(1025), refusedAs("bad_request", /\b1024\b/));
 });
