@@ -57,7 +57,7 @@ for (const value of REFUSED) {
 	});
 }
 
-test("days are whole, stand alone, and are read only where they are asked for", () => {
+test("days are whole, have no other unit with them, and are read only where they are asked for", () => {
 	assert.equal(parseDuration("30d", { days: true }), 30 * 24 * HOUR_MS);
 	assert.equal(parseDuration("36600d", { days: true }), 36_600 * 24 * HOUR_MS);
 	assert.equal(parseDuration("1h30m", { days: true }), 1.5 * HOUR_MS);

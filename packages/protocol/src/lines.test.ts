@@ -91,7 +91,7 @@ test("a megabyte that comes byte by byte takes about as much memory as it has by
 	assert.ok(taken > 0 && taken < 8 * MAX_BYTES, `${taken} bytes`);
 });
 
-test("a line without end is given up at the limit and nothing of it is kept", () => {
+test("a line without end is abandoned at the limit and nothing of it is kept", () => {
 	let overflows = 0;
 	const feed = splitLines(MAX_BYTES, {
 		onLine: () => assert.fail("no line ended"),

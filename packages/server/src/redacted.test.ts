@@ -32,7 +32,7 @@ for (const [what, text] of Object.entries(TEXTS)) {
 	});
 }
 
-test("a secret shows as [redacted] where it stands, and reveal gives it", () => {
+test("a secret shows as [redacted] wherever it is, and reveal returns it", () => {
 	const value = new Redacted(SECRET);
 	assert.equal(`${value}`, "[redacted]");
 	assert.equal(JSON.stringify({ value }), '{"value":"[redacted]"}');

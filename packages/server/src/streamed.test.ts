@@ -49,7 +49,7 @@ test("between two groups others may have their turn, however short what came of 
 	assert.equal(made, 1);
 });
 
-test("who wants no more lets go of what the groups are made from", async () => {
+test("a reader that wants no more releases what the groups are made from", async () => {
 	let isOpen = true;
 	const groups = async function* () {
 		try {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
-test("what was made of the sources is kept beside the packages", () => {
+test("what was made of the sources is kept with the packages", () => {
 	const { stdout, stderr, status } = spawnSync(process.execPath, [path("./bin.mjs"), "--version"], {
 		encoding: "utf8",
 	});

@@ -48,7 +48,7 @@ test("a list is followed to its end with the largest pages", async () => {
 	]);
 });
 
-test("a list that leads in a circle is given up", async () => {
+test("a list that leads in a circle is abandoned", async () => {
 	await using server = await startFake(
 		() => ({ body: { rows: [], pagination: { has_more: true, next_cursor: "a" } } }),
 		{ plain: true },
@@ -69,7 +69,7 @@ test("a list whose end is not needed is not read to its end", async () => {
 	assert.equal(server.requests.length, 1);
 });
 
-test("a server that does not answer in time is given up, and a write is said to be uncertain", async () => {
+test("a server that does not answer in time is abandoned, and a write is said to be uncertain", async () => {
 	await using server = await startFake(() => new Promise<never>(() => {}), { plain: true });
 	const client = clientOf(server.address, 1000);
 	await assert.rejects(send(client, { method: "GET", path: "x" }), {
@@ -91,7 +91,7 @@ test("an answer over 64 MiB is not read to its end", async () => {
 	});
 });
 
-test("a base path of the address stands before every path", async () => {
+test("a base path of the address comes before every path", async () => {
 	await using server = await startFake(() => page("rows", []), { plain: true });
 	await send(clientOf(`${server.address}/svc`), { method: "GET", path: "health" });
 	assert.equal(server.requests[0]?.url, "/svc/api/v1/health");

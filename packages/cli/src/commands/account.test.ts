@@ -54,7 +54,7 @@ test("an identity of a directory is linked with its password", async () => {
 	);
 });
 
-test("the password of the account is asked for, too, where it has one, and given beside a directory's", async () => {
+test("the password of the account is asked for, too, where it has one, and given after a directory's", async () => {
 	await using server = await startProviders(LINKED, true);
 	const env = session(server);
 	const link = ["account", "link"];
@@ -96,7 +96,7 @@ test("where the account has a second factor, a link takes a code, typed after th
 	]);
 });
 
-test("who is linked is listed, and unlinked with the password of the account", async () => {
+test("linked identities are listed, and unlinked with the password of the account", async () => {
 	const identity = {
 		id: "i1",
 		provider: "corp",

@@ -50,7 +50,7 @@ test("audit lists as many events as are wanted, over as many pages as it takes",
 	assert.ok(stdout.includes("evil\\u001b]0;x\\u0007"));
 });
 
-test("a machine is named with its realm, by its name beside --realm, or by its id", async () => {
+test("a machine is named with its realm, by its name with --realm, or by its id", async () => {
 	await using server = await startService(() => page("events", []));
 	const sent = async (...flags: string[]) => {
 		const { code } = await run(["audit", ...flags, "--json"], { env: server.env });

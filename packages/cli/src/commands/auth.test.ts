@@ -7,7 +7,7 @@ import { readSession, saveServer } from "../client/session.ts";
 import { refusal, startService } from "../testing/fake-server.ts";
 import { fakeIo, run, temporaryFolder } from "../testing/terminal.ts";
 
-test("logging out forgets the token even when the server cannot be told, and keeps the trust", async () => {
+test("logging out forgets the token even when the server cannot be reached, and keeps the trust", async () => {
 	await using home = await temporaryFolder();
 	const env = { HOME: home.path };
 	const trust = { kind: "pinned", certificate: "pem" } as const;
@@ -34,7 +34,7 @@ test("logging out forgets the token even when the server cannot be told, and kee
 	}
 });
 
-test("a password is changed from two lines of stdin, or asked for three times, with a code where a second factor stands", async () => {
+test("a password is changed from two lines of stdin, or asked for three times, with a code where there is a second factor", async () => {
 	let factors: object[] = [];
 	await using server = await startService(({ method }) => ({
 		body: method === "GET" ? { factors } : { message: "password changed" },

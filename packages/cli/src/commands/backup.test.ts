@@ -20,7 +20,7 @@ function start(content = CONTENT, headers: Record<string, string> = {}) {
 	);
 }
 
-test("a download is its owner's alone, whatever was left beside it", async () => {
+test("a download is its owner's alone, whatever was left next to it", async () => {
 	await using server = await start();
 	await using folder = await temporaryFolder();
 	const file = join(folder.path, NAME);

@@ -63,7 +63,7 @@ test("the machine is for what the objects ask for: no environment without a secr
 	);
 });
 
-test("a credential is made anew at half of its ttl, and the names of objects are those that a cluster takes", async () => {
+test("a credential is made again at half of its ttl, and the names of objects are those that a cluster takes", async () => {
 	await using server = await start();
 	const generated = async (...args: string[]) => {
 		const argv = ["eso", "manifest", "--realm", "shop", "--env", "dev", "--json", "--dry-run", ...args];

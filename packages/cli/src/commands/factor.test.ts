@@ -22,7 +22,7 @@ const start = (factors: object[]) =>
 const changes = (requests: { method: string; url: string; body?: unknown }[]) =>
 	requests.filter(({ method }) => method !== "GET").map(({ url, body }) => [url.replace("/api/v1/auth/", ""), body]);
 
-test("an app is added and confirmed at a terminal; the recovery codes stand one a line", async () => {
+test("an app is added and confirmed at a terminal; the recovery codes are printed one per line", async () => {
 	await using server = await start([]);
 	const outcome = await run(["factor", "add"], { env: session(server), typed: [`${PASSWORD}\r`, "123456\r"] });
 	assert.equal(outcome.stdout, `secret  SECRET\nlink    otpauth://totp/a\n${CODES.join("\n")}\n`, outcome.stderr);
@@ -45,7 +45,7 @@ test("without a terminal it is confirmed by a command of its own", async () => {
 	assert.equal((await run(["factor", "confirm", "f1", "123456"], { env })).code, 2);
 });
 
-test("where a factor stands, a change takes a code, too", async () => {
+test("where there is a factor, a change takes a code, too", async () => {
 	await using server = await start([CONFIRMED]);
 	const env = session(server);
 	const proof = { current_password: PASSWORD, code: "123456" };

@@ -25,7 +25,7 @@ function startNew(answer?: FakeAnswer) {
 	);
 }
 
-test("a new server is taken into use by a person who types the code: account, session and realm", async () => {
+test("a new server is set up by a person who types the code: account, session and realm", async () => {
 	await using home = await temporaryFolder();
 	await using server = await startNew();
 	const env = { HOME: home.path, SVC_ADDRESS: server.address };

@@ -33,7 +33,7 @@ test("the status shows the master key's name and place, and the keys, in one doc
 	assert.deepEqual(JSON.parse(json.stdout).keys, STATUS.keys);
 });
 
-test("a master key is replaced once somebody has been told what the backups need", async () => {
+test("a master key is replaced after a warning about what the backups need", async () => {
 	await using server = await start();
 	const rotate = ["keys", "rotate", "--master"];
 	const no = await run(rotate, { env: server.env, typed: ["n\n"] });

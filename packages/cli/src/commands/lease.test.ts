@@ -32,7 +32,7 @@ test("every list of leases has a column for the user; only the list of all realm
 	]);
 });
 
-test("a list goes on as long as there are pages", async () => {
+test("a list continues as long as there are pages", async () => {
 	const lease = { id: "i", engine: "e", state: "intent", role: null, name: null, expires_at: null };
 	await using server = await startService(({ url }) => ({
 		body: {

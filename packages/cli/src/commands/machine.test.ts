@@ -79,7 +79,7 @@ test("the words of a machine's limits tell environments from engines", async () 
 	]);
 });
 
-test("a new token of a machine is alone on stdout, with its end beside it", async () => {
+test("a new token of a machine is alone on stdout, with its end on stderr", async () => {
 	const body = { token: "svc_new", id: "i", expires_at: "e" };
 	await using server = await startService(() => ({ status: 201, body }));
 	const words = ["machine", "token", "create", "deploy", "--realm", "shop"];

@@ -11,7 +11,7 @@ const start = () =>
 		return { body: { id: "u1", email: "ada@example.com" } };
 	});
 
-test("a code is made for a user by e-mail, and stands alone on stdout", async () => {
+test("a code is made for a user by e-mail, and is alone on stdout", async () => {
 	await using server = await start();
 	const made = await run(["users", "reset", "ada@example.com"], { env: server.env });
 	assert.equal(made.stdout, `${CODE}\n`);

@@ -38,7 +38,7 @@ test("a value from a pipe is taken byte for byte, and --trim drops one line brea
 	);
 });
 
-test("a value may stand on the command line, in a file, or be typed hidden", async () => {
+test("a value may be on the command line, in a file, or be typed hidden", async () => {
 	await using server = await withAnswer({ status: 201, body: WRITTEN });
 	await using folder = await temporaryFolder();
 	const file = join(folder.path, "value");

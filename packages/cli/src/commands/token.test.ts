@@ -90,7 +90,7 @@ const REACHES: readonly (readonly [options: string, reach: string])[] = [
 ];
 
 for (const [options, reach] of REACHES) {
-	test(`svc token create ci ${options} says that the token is good for ${reach}`, async () => {
+	test(`svc token create ci ${options} says that the token is valid for ${reach}`, async () => {
 		const body = { token: "svc_new", id: "i", name: "ci", scopes: "read,write" };
 		await using server = await startService(() => ({ status: 201, body }));
 		const { stderr } = await run(`token create ci ${options}`.trim().split(" "), { env: server.env });

@@ -55,7 +55,7 @@ for (const field of ["timestamp", "type", "actor", "realm_id", "realm", "data", 
 	});
 }
 
-test("events in another order, twice, renumbered, or written anew after another one are found", async () => {
+test("events in another order, twice, renumbered, or written again after another one are found", async () => {
 	const anew = eventAfter(eventAt(2).hash, 4);
 	const wrong: (object | undefined)[][] = [
 		[eventAt(1), eventAt(3), eventAt(2)],

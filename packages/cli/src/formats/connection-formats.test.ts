@@ -115,7 +115,7 @@ test("a format that an engine's answer does not have is refused before anything 
 	assert.deepEqual(server.requests, []);
 });
 
-test("a credential is printed in its format alone; what to do with the lease is said beside it", async () => {
+test("a credential is printed in its format alone; what to do with the lease goes to stderr", async () => {
 	await using server = await startService(() => ({ body: KEYVALUE, headers: { "x-lease-id": "l" } }));
 	const generate = ["engine", "generate", "keyvalue", "--realm", "shop"];
 	const { code, stdout, stderr } = await run([...generate, "--format", "url"], { env: server.env });

@@ -9,7 +9,7 @@ function masked(values: readonly string[], chunks: readonly (string | Buffer)[])
 	return Buffer.concat(out).toString("latin1");
 }
 
-test("a value is masked wherever it stands, and nothing else", () => {
+test("a value is masked wherever it is, and nothing else", () => {
 	assert.equal(
 		masked(["hunter22"], ["a hunter22, xhunter22y hunter2 Hunter22"]),
 		`a ${OUTPUT_MASK}, x${OUTPUT_MASK}y hunter2 Hunter22`,
@@ -76,7 +76,7 @@ function numbers(seed: number): (below: number) => number {
 	};
 }
 
-test("however the output is cut, what goes on is the same, holds no value, and loses nothing else", () => {
+test("however the output is cut, what is passed on is the same, holds no value, and loses nothing else", () => {
 	for (let seed = 1; seed <= 400; seed++) {
 		const below = numbers(seed);
 		// Few letters, so that values begin alike, overlap and repeat.

@@ -43,7 +43,7 @@ test("a program that ends by itself ends the watch", async () => {
 });
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-	test(`what ${signal} told to end is not started anew, however long it takes to end`, {
+	test(`a program that ${signal} ends is not started again, however long it takes to end`, {
 		timeout: 60_000,
 	}, async () => {
 		await using folder = await temporaryFolder();
@@ -63,7 +63,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 				if (++looks === 2) setTimeout(() => writeFileSync(go, ""), 100);
 				return programOf("2");
 			},
-			restarts: () => assert.fail("it is started anew"),
+			restarts: () => assert.fail("it is started again"),
 		});
 		assert.equal(await codeOf(ended), 7);
 	});

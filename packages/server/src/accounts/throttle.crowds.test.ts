@@ -129,7 +129,7 @@ test("the hundredth failure on an account makes strangers wait, and that of a so
 	assert.equal(await waitOf(BOB), 2, "seconds that have begun are whole");
 });
 
-test("failures are remembered beside those of 20,000 strangers, and the oldest are forgotten beside those of 50,000", async () => {
+test("failures are remembered among those of 20,000 strangers, and the oldest are forgotten among those of 50,000", async () => {
 	for (const [strangers, wait] of [
 		[20_000, 1],
 		[50_000, 0],

@@ -140,7 +140,7 @@ test("a checkpoint from outside that is true anchors the log, and one that is no
 	assert.deepEqual(await verify(other), { status: "altered", seq: 3, checkpoints: 1, is_anchored: true });
 });
 
-test("a change of rows that no event names is named beside the intact log", async (t) => {
+test("a change of rows that no event names is named although the log is intact", async (t) => {
 	const rules = await setUp(t);
 	const { store, tamper, verify } = rules;
 	const altered = async () => (await verifyLog(rules, ADMIN, undefined)).altered;

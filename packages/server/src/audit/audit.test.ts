@@ -211,7 +211,7 @@ test("pages follow each other without gap or repeat while new events come in, an
 	assert.deepEqual(collected, whole);
 });
 
-test("a cursor is good for its caller and its filter only", async () => {
+test("a cursor is valid for its caller and its filter only", async () => {
 	const { owner, member, ...needs } = shared;
 	const { pagination } = await listEvents(needs, actorOf(owner), { realm: "first" }, { limit: 1 });
 	const isInvalid = (error: unknown) => error instanceof AppError && error.code === "invalid_cursor";

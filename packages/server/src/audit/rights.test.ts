@@ -178,7 +178,7 @@ test("revoking access ends the tokens and recent links of the event, except the 
 	assert.deepEqual(log.against(rows), ["token limited ended 6", "identity young ended 7"]);
 });
 
-test("a realm's tokens that a part of a revocation left stand until the event of the last part", () => {
+test("a realm's tokens that a part of a revocation left stay valid until the event of the last part", () => {
 	const log = aLog();
 	log.add("auth.token.created", "ada", tokenMade("t", { limited_to: "r" }));
 	const rows = { tokens: [aToken("t", { realm_id: "r" })] };
@@ -216,7 +216,7 @@ test("identities and providers that older events do not name are skipped; all ot
 	assert.deepEqual(log.against({ identities, providers }), ["provider new ended 6", "identity known ended 5"]);
 });
 
-test("with the rows at hand it remembers the ends of those that stand alone, and names the same", () => {
+test("given the rows, it remembers the ends of existing ones only, and names the same", () => {
 	const tokens = [aToken("back"), aToken("made")];
 	const log = aLog({ ...NOTHING, tokens });
 	for (const id of ["back", "gone", "first"]) log.add("auth.token.created", "ada", tokenMade(id));

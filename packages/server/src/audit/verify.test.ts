@@ -82,7 +82,7 @@ for (const [what, [events, seq]] of Object.entries(ALTERED)) {
 	});
 }
 
-test("a whole chain that was made anew is found by one anchor, at the anchor", () => {
+test("a chain that was rewritten as a whole is found by one anchor, at the anchor", () => {
 	const forged = chainOf(LENGTH, "b");
 	assert.equal(verifyChain(forged, []).status, "intact", "nothing in it tells");
 	assert.deepEqual(facts(verifyChain(forged, [anchorAt(7)])), { status: "altered", seq: 7, events: 6 });

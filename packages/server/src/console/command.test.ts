@@ -21,7 +21,7 @@ test("each value is one word to a shell, and stays what it is", () => {
 		]);
 });
 
-test("plain values stand without quotes, and parts are joined with a blank", () => {
+test("plain values appear without quotes, and parts are joined with a blank", () => {
 	const line = joined(
 		command`svc audit --realm ${"shop"}`,
 		command`--limit ${3}`,

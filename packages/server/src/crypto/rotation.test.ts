@@ -49,7 +49,7 @@ async function setUp(t: { after: (clean: () => Promise<void>) => void }) {
 const addRealm = (keyring: Keyring, keys: MemoryKeyStore, realm_id: string) =>
 	keyring.withNewKey("record", realm_id, async (row) => void keys.state.rows.push(row));
 
-test("the master key is replaced while the keyring goes on working, and the file holds the new one", async (t) => {
+test("the master key is replaced while the keyring keeps working, and the file holds the new one", async (t) => {
 	const { folder, keys, keyring, home, assertOpens } = await setUp(t);
 	await copyFile(join(folder, "master.key"), join(folder, "master.key.new"));
 	await rotateMasterKey({ keys, keyring, home, system }, NEXT, ROTATED);
@@ -163,7 +163,7 @@ test("when neither file is the key of the data, both are left alone and the star
 	for (const [name, text] of Object.entries(files)) assert.equal(await readFile(join(folder, name), "utf8"), text);
 });
 
-test("a failing transaction leaves the old key in use, with nothing beside it", async (t) => {
+test("a failing transaction leaves the old key in use, with nothing next to it", async (t) => {
 	const { folder, keys, keyring, home, fingerprint, assertOpens } = await setUp(t);
 	const failing = { ...keys, rewrap: () => Promise.reject(new Error("disk full")) };
 	await assert.rejects(rotateMasterKey({ keys: failing, keyring, home, system }, NEXT, ROTATED), /disk full/);

@@ -13,7 +13,7 @@ test("the first vector of RFC 8032 gives its public key and signature", () => {
 	);
 });
 
-test("a signature is good for its message and key only", () => {
+test("a signature is valid for its message and key only", () => {
 	const key = signingKey(ID, Buffer.alloc(32, 1));
 	const signature = key.sign(Buffer.from("message"));
 	assert.equal(key.verify(Buffer.from("message"), signature), true);

@@ -61,7 +61,7 @@ test("a certificate for a name other than base_url's, and a key that others may 
 	assert.match(look("https://svc.example.com"), /^failed: .*\bkey$/);
 });
 
-test("a master key beside the data, or in the environment, is a warning", async (t) => {
+test("a master key next to the data, or in the environment, is a warning", async (t) => {
 	const needs = await settings(t, NOW);
 	const look = (master: { origin: "file" | "environment" | "credential"; file: string | undefined }) =>
 		found(checkMasterKey({ ...needs, master }));

@@ -207,7 +207,7 @@ test("of an answer that nobody reads no more is made than what the kernel takes,
 	assert.equal(used("requests"), 0);
 });
 
-test("a reader has thirty seconds for each piece, then the answer is cut and all that it held is let go of", async (t) => {
+test("a reader has thirty seconds for each piece, then the answer is cut and all that it held is released", async (t) => {
 	const { made, entries, used, ignore } = await serve(t, (of) => makePieces(of, 10_000));
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	/** Waits until no more pieces are made: the kernel's buffers are full. */

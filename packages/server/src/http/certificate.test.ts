@@ -48,7 +48,7 @@ test("the certificate is for this machine and for the names that are configured,
 	assert.equal(certificate.checkIP("0.0.0.0"), undefined);
 });
 
-test("a pair of which one half is missing is made anew, both halves", async (t) => {
+test("a pair of which one half is missing is made again, both halves", async (t) => {
 	const config = await configOf(t);
 	const made = load(config);
 	rmSync(join(config.data_dir, "tls.crt"));

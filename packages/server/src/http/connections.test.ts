@@ -67,7 +67,7 @@ const UPLOAD = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nx";
 const gone = (socket: Socket) => socket.destroyed || socket.readableEnded;
 const closed = (socket: Socket) => socket.closed || once(socket, "close");
 
-test("when all are taken, who says nothing makes room, then who asks nothing, then who is slow to say it, and nobody whose answer is made", async (t) => {
+test("when all are taken, a silent client makes room, then one that asks nothing, then one that is slow to ask, and nobody whose answer is made", async (t) => {
 	const { open, connections, counted, limit } = await serve(t, 5);
 	const silent = [await open(), await open("GET / HT")];
 	const [idle, receiving, busy] = [await open(get("/")), await open(UPLOAD), await open(get("/held"))];

@@ -63,7 +63,7 @@ async function start(t: TestContext) {
 	return { seen, first, request, answered };
 }
 
-test("whose access ends while the body is awaited reaches no rule", async (t) => {
+test("a caller whose access ends while the body is awaited reaches no rule", async (t) => {
 	const { seen, first, request, answered } = await start(t);
 	request.flushHeaders();
 	await first;

@@ -163,7 +163,7 @@ test("a body that nobody reads so far is not read from the network either", asyn
 	assert.deepEqual(statuses(await text(socket)), [200]);
 });
 
-test("a body that arrives after its request was refused is taken away, and the connection goes on", async (t) => {
+test("a body that arrives after its request was refused is taken away, and the connection continues", async (t) => {
 	const server = await serve(t, ({ method }, outgoing) => answer(outgoing, method));
 	const socket = server.open();
 	socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n${"x".repeat(1000)}`);

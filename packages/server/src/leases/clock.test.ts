@@ -158,7 +158,7 @@ test("after another boot the wall clock counts, and a machine that was off for a
 	assert.equal(clock.admits(START + DAY), true);
 });
 
-test("after another boot with an older wall clock the clock goes on from where it was", async (t) => {
+test("after another boot with an older wall clock the clock continues from where it was", async (t) => {
 	const { system, setBy, reopen } = await setUp(t);
 	system.reboot();
 	setBy(-DAY);
@@ -169,7 +169,7 @@ test("after another boot with an older wall clock the clock goes on from where i
 	assert.equal(clock.now(), START + 5000);
 });
 
-test("a container that is started anew, or moved to another host, counts nothing of its host's uptime", async (t) => {
+test("a container that is started again, or moved to another host, counts nothing of its host's uptime", async (t) => {
 	const { system, reopen } = await setUp(t);
 	for (const host_uptime_ms of [30 * DAY, 1000, 90 * DAY]) {
 		const now = system.now().getTime();

@@ -45,7 +45,7 @@ async function addAtTen(
 	return names;
 }
 
-test("however many removals are under way, few of their writes stand before anybody else's", async (t) => {
+test("however many removals are under way, few of their writes come before anybody else's", async (t) => {
 	const opened = await openReaper(t);
 	const { needs, at, store } = opened;
 	const names = await addAtTen(opened, 20);

@@ -134,7 +134,7 @@ test("more leases than are read at once are revoked in one go", async (t) => {
 	assert.equal(at("a").removals, 1200);
 });
 
-test("the loop goes on when what it has read has begun, and rests only when nothing is left", async (t) => {
+test("the loop continues when what it has read has begun, and rests only when nothing is left", async (t) => {
 	const { add, at, reaper } = await openReaper(t, { rest_ms: 60_000 });
 	await Promise.all(Array.from({ length: 300 }, () => add("revoking")));
 	reaper.start();
@@ -181,7 +181,7 @@ test("a person and the reaper who revoke the same lease a thousand times over ma
 	}
 });
 
-test("a lease that a person gives up in the middle stays given up", async (t) => {
+test("a lease that a person abandons in the middle stays abandoned", async (t) => {
 	const { add, at, reaper, store, stateOf, system } = await openReaper(t);
 	const lease = await add("revoking");
 	at("a").before = async () => {

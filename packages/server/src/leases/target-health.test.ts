@@ -35,7 +35,7 @@ test("a target is taken for healthy and gets eight removals at once", () => {
 	assert.equal(health.isProbeDue(), false);
 });
 
-test("five removals in a row without an answer make it away; an answer in between starts the count anew", () => {
+test("five removals in a row without an answer make it away; an answer in between starts the count again", () => {
 	const { health, fail, said } = setUp();
 	fail(4);
 	health.end({ outcome: "present", message: "it is still there" });
@@ -100,7 +100,7 @@ test("with no lease to try, a probe that went well is enough", () => {
 
 const OVER: Removal = { outcome: "unreachable", message: "the process exited with status 3", is_engine: true };
 
-test("removals that end their engine have the target probed, and one that answers goes on as healthy", () => {
+test("removals that end their engine have the target probed, and one that answers continues as healthy", () => {
 	const { health, said, system } = setUp();
 	for (let count = 0; count < 4; count++) health.end(OVER);
 	assert.deepEqual([health.isProbeDue(), health.isSuspected], [false, false]);

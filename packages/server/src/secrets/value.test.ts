@@ -44,7 +44,7 @@ for (const text of [
 	});
 }
 
-test("a value is sealed anew every time", async () => {
+test("each sealing of a value differs", async () => {
 	const given = { id: "same" };
 	assert.notDeepEqual((await row("text", given)).value, (await row("text", given)).value);
 });

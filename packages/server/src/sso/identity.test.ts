@@ -75,7 +75,7 @@ test("without a name the address is the name, and a long one is cut between char
 	assert.equal(user.name, "é".repeat(127));
 });
 
-test("who says no address that an account can have is not let in", async () => {
+test("somebody who says no address that an account can have is not let in", async () => {
 	for (const email of [undefined, "", " ", "no address", "two@at@signs", `${"a".repeat(250)}@example.com`]) {
 		await refused(arrive(aPerson({ email })), "email_missing");
 	}
@@ -145,7 +145,7 @@ test("an account without a password is linked where the provider is trusted for 
 	]);
 });
 
-test("who came first with an address that nobody vouched for is not joined by its owner", async () => {
+test("somebody who came first with an address that nobody vouched for is not joined by its owner", async () => {
 	const trusted = { trusted_email_domains: ["example.com"] };
 	const table: [why: string, first: Provider, verified: boolean][] = [
 		["the first provider is not trusted", aProvider(), true],

@@ -35,7 +35,7 @@ function prepare() {
 	return { needs, system };
 }
 
-test("a code is good for its minute, however often it is looked at", async () => {
+test("a code is valid for its minute, however often it is looked at", async () => {
 	const { needs, system } = prepare();
 	const look = () =>
 		linkByCode(

@@ -42,7 +42,7 @@ test("a host that the operator did not name is looked up in DNS alone, in both f
 	]);
 });
 
-test("a name server that never answers is given up with the fetch, and leaves nothing open", async () => {
+test("a name server that never answers is abandoned with the fetch, and leaves nothing open", async () => {
 	const { servers, asked } = await startNameServer(() => undefined);
 	const { other } = createDnsLookups(servers, notBySystem);
 	const fetch = new AbortController();

@@ -53,7 +53,7 @@ const FAULTS: [IssuerFault, RegExp][] = [
 ];
 suite("an issuer that takes its time", { concurrency: true }, () => {
 	for (const endpoint of ["discovery", "keys"] as const) {
-		test(`row 59: an issuer that misbehaves at its ${endpoint} is given up in 5 s`, async () => {
+		test(`row 59: an issuer that misbehaves at its ${endpoint} is abandoned in 5 s`, async () => {
 			const peers = await Promise.all(FAULTS.map(start));
 			await Promise.all(
 				FAULTS.map(async ([fault, message], index) => {

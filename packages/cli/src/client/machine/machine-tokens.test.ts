@@ -38,7 +38,7 @@ test("a command gets its token for a JWT from a file, GitHub or GitLab, and the 
 	}
 });
 
-test("SVC_AUDIENCE is asked for in place of the server's origin, beside what the address asks already", async () => {
+test("SVC_AUDIENCE is asked for in place of the server's origin, in addition to what the address asks already", async () => {
 	await using server = await startMachineService();
 	const env = { ...server.env, ...server.github, SVC_AUDIENCE: "https://a.example/?b&c" };
 	assert.equal((await run(REALMS, { env })).code, 0);
@@ -53,7 +53,7 @@ test("SVC_AUDIENCE is asked for in place of the server's origin, beside what the
 	assert.equal(headers?.authorization, "Bearer job-token");
 });
 
-test("a kept token is for who has the same proof, and not for its last minute", async () => {
+test("a kept token is for somebody who has the same proof, and not for its last minute", async () => {
 	await using server = await startMachineService();
 	await using home = await temporaryFolder();
 	const env = { HOME: home.path, ...server.env };

@@ -42,7 +42,7 @@ test("a token that cannot be renewed is used until its end, and that is said onc
 	assert.equal(await token(), "svc_machine5_deploy");
 });
 
-test("svc run --watch goes on past the end of its token, and its program keeps GitHub's variables alone", async () => {
+test("svc run --watch continues past the end of its token, and its program keeps GitHub's variables alone", async () => {
 	const service = { life_s: 1, exchanges: 0 };
 	const value = () => (service.exchanges > 2 ? "2" : "1");
 	await using server = await startMachineService({

@@ -117,7 +117,7 @@ for (const [file, said] of [
 	["/bin/true", /\bstatus 0$/],
 	["/nowhere/engine", /\bstatus 127: .*\/nowhere\/engine|\(ENOENT\)$/],
 ] as const) {
-	test(`an engine whose program is ${file} cannot be reached, and the server goes on`, async (t) => {
+	test(`an engine whose program is ${file} cannot be reached, and the server keeps running`, async (t) => {
 		const engine = { ...scripted("echo.mjs"), launch: { file, arguments: [] } };
 		const { host } = await startHost(t, [engine]);
 		const { reason, sent } = await failure(host.call("echo", settings(), "generate", {}));
@@ -130,7 +130,7 @@ for (const [name, value, code] of [
 	["no process can have", "a\0b", "ERR_INVALID_ARG_VALUE"],
 	["is too large for a process", "x".repeat(4 * 1024 * 1024), "E2BIG"],
 ]) {
-	test(`a variable that ${name} makes the engine unavailable, and the server goes on`, async (t) => {
+	test(`a variable that ${name} makes the engine unavailable, and the server keeps running`, async (t) => {
 		const { host } = await startHost(t, [scripted("echo.mjs")]);
 		const { reason, sent } = await failure(
 			host.call("echo", settings({ environment: { SVC_TEST_A: value ?? "" } }), "generate", {}),

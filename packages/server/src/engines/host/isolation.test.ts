@@ -33,7 +33,7 @@ test("nothing of the server's environment reaches an engine", async (t) => {
 	assert.deepEqual(data.environment, ["LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin", "TZ=UTC"]);
 });
 
-test("an engine gets the variables of its settings, beside a path, a language and a time zone that they cannot change", async (t) => {
+test("an engine gets the variables of its settings, in addition to a path, a language and a time zone that they cannot change", async (t) => {
 	const { host, catalog } = await startHost(t, [scripted("hostile/curious.mjs")]);
 	const environment = { SVC_TEST_A: "a", PATH: "/tmp", TZ: "Asia/Tokyo", NODE_OPTIONS: "--inspect" };
 	const seen = await dataOf(host.call("curious", settings({ environment }), "generate", {}));
@@ -94,7 +94,7 @@ test("an engine of ours reads what it is allowed to, and reaches neither other f
 	assert.deepEqual(await reach(t, false), { ...DENIED, ...network });
 });
 
-test("told by the environment, as in the single binary, it is held back in the same way", async (t) => {
+test("when the environment says so, as in the single binary, it is held back in the same way", async (t) => {
 	const { connect, connect_unix, resolve, listen, ...others } = await reach(t, false, "environment");
 	for (const outcome of [connect, connect_unix, resolve, listen]) assert.equal(outcome, "ERR_ACCESS_DENIED");
 	assert.deepEqual(others, DENIED);

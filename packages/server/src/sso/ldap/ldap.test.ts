@@ -121,7 +121,7 @@ test("people whose names need escapes come in as themselves, and their groups ar
 	assert.equal((await ldap.identify(settings(), `uid=bj\\c3\\b6rn,${PEOPLE}`, "smörgås")).name, "Björn Å");
 });
 
-test("who somebody is needs exactly one value, whatever the attribute", real, async () => {
+test("the attribute that identifies somebody needs exactly one value, whichever it is", real, async () => {
 	const by = (id_attribute: string) => ldap.identify(settings({ id_attribute }), "alice", PASSWORD);
 	assert.equal((await by("UID")).subject, "alice");
 	await assert.rejects(by("description"), refusedAs("subject"));
@@ -161,7 +161,7 @@ test(
 	},
 );
 
-test("a directory that hangs is given up in five seconds, and others are asked meanwhile", {
+test("a directory that hangs is abandoned in five seconds, and others are asked meanwhile", {
 	...real,
 	timeout: 300_000,
 }, async (t) => {

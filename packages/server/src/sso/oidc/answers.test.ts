@@ -44,7 +44,7 @@ const everywhere = (check: (endpoint: Endpoint) => Promise<void>) => () =>
 	Promise.all(ENDPOINTS.map(check)).then(() => undefined);
 
 test(
-	"an endpoint that never answers, or a byte at a time, is given up after 5 s",
+	"an endpoint that never answers, or a byte at a time, is abandoned after 5 s",
 	everywhere(async (endpoint) => {
 		for (const { message } of await Promise.all([
 			messageOf(endpoint, { does: "hang" }),

@@ -171,7 +171,7 @@ export async function currentAccessContract(openStore: OpenStore): Promise<void>
 		assert.equal(await write(realm.id, bySession("instance")), "forbidden");
 	});
 
-	test("a maker is looked at wherever the event stands among what an operation is given", async () => {
+	test("a maker is checked wherever the event is among the arguments of an operation", async () => {
 		const { realm, can, bySession } = await somebody();
 		const event = anEvent({ maker: bySession(can("realms:manage")) });
 		for (const attempt of [

@@ -194,7 +194,7 @@ export async function engineContract(openStore: OpenStore): Promise<void> {
 		);
 	});
 
-	test("what the server made for itself is kept once, with one event, beside what people configure", async () => {
+	test("what the server made for itself is kept once, with one event, in addition to what people configure", async () => {
 		const engine = anEngine();
 		const made = [1, 2].map(() => aConfig({ engine, state: "generated" }));
 		const start = await countEvents(store);

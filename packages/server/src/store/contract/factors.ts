@@ -122,7 +122,7 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await signIn(account, { factor_id, step: 101 }), "done", "a refusal uses no step up");
 	});
 
-	test("where a factor stands, changes need a proof that was not used, and the present password", async () => {
+	test("where there is a factor, changes need a proof that was not used, and the present password", async () => {
 		const { account, factor_id, digest } = await withFactor();
 		const renewed = { ...recoveryCodes(account.id), digests: Buffer.alloc(32, 7) };
 		const renew = (proof?: FactorProof) =>
@@ -153,7 +153,7 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		]);
 	});
 
-	test("where a factor stands, an identity is linked with its code alone, which is used up with the link and not before", async () => {
+	test("where there is a factor, an identity is linked with its code alone, which is used up with the link and not before", async () => {
 		const { account, factor_id, digest } = await withFactor();
 		const link = (factor?: FactorProof, password = account.password, identity = newIdentity()) => {
 			const made = { id: newId(), identity, user_id: account.id, at: MADE_AT };
@@ -178,7 +178,7 @@ export async function factorContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await store.sso.owner(identity), account.id);
 	});
 
-	test("where a factor stands, the password is changed, and an identity unlinked, with its code alone, which is used up", async () => {
+	test("where there is a factor, the password is changed, and an identity unlinked, with its code alone, which is used up", async () => {
 		const { account, factor_id, digest } = await withFactor();
 		const { id: user_id } = account;
 		const event = () => anEvent({ type: "auth.password.changed" });

@@ -108,7 +108,7 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await keys.countOfRealms(), { active: 2, retired: 1 });
 	});
 
-	test("there is one active key of a purpose and realm: another cannot be put beside it", async (t) => {
+	test("there is one active key of a purpose and realm: another cannot be added", async (t) => {
 		const { store, refusals, keys, key } = await setUp(t);
 		const owner = await addAccount(store);
 		await assert.rejects(
@@ -118,7 +118,7 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 		assert.equal((await keys.ofRealm("r"))[0]?.state, "active", "the failed rotation retired nothing");
 	});
 
-	test("every key is wrapped anew in one step, and the event says how many, and from which to which", async (t) => {
+	test("every key is wrapped again in one step, and the event says how many, and from which to which", async (t) => {
 		const { store, keys } = await setUp(t);
 		for (let count = 0; count < 3; count++) await keys.rotate({ key: aKey("a") }, anEvent());
 		const start = await countEvents(store);
@@ -146,7 +146,7 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 	await unchanged.keys.rotate({ key: aKey("a") }, anEvent());
 
 	for (const [what, change] of Object.entries(CHANGED)) {
-		test(`nothing is wrapped anew when the keyring has changed meanwhile: ${what}`, async () => {
+		test(`nothing is wrapped again when the keyring has changed meanwhile: ${what}`, async () => {
 			const { store, keys } = unchanged;
 			const before = shown(await keys.all());
 			const start = await countEvents(store);

@@ -127,7 +127,7 @@ export async function secretContract(openStore: OpenStore): Promise<void> {
 		assert.ok(await secrets.get(realm, "prod", "k"), "the other environment's is there");
 	});
 
-	test("a secret that is written again after it was deleted goes on counting, with a new time and a fresh history", async () => {
+	test("a secret that is written again after it was deleted continues counting, with a new time and a fresh history", async () => {
 		const realm = await newRealm();
 		for (let count = 0; count < 3; count++) await set(realm, "k");
 		await set(realm, "z");

@@ -103,7 +103,7 @@ export async function ssoContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(outcomes.sort(), [...Array.from({ length: 9 }, () => "changed"), "done"]);
 	});
 
-	test("what is good for one login is good for one, also when fifty come at once, and then nothing is opened", async () => {
+	test("what is valid for one login is valid for one, also when fifty come at once, and then nothing is opened", async () => {
 		const { account, identity } = await arrived();
 		const used = [{ digest: digest(), until: MADE_AT }];
 		const logins = Array.from({ length: 50 }, () => aLogin(account.id, { identity, used }));

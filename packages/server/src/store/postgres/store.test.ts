@@ -274,7 +274,7 @@ test("an altered schema is not migrated", options, async (t) => {
 	assert.equal((await runSql("SELECT 1 FROM pg_tables WHERE tablename = 'tip'")).length, 1);
 });
 
-test("text with U+0000 finds nothing, is refused in a change, and nothing beside it is", options, async (t) => {
+test("text with U+0000 finds nothing, is refused in a change, and nothing else in it is", options, async (t) => {
 	const { store, member } = await setUp(t);
 	const isRefused = { name: "AppError", code: "validation_failed", status: 400 };
 	assert.equal(await store.accounts.byEmail("a\0b@example.com"), undefined);

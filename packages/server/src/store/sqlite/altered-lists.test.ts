@@ -174,7 +174,7 @@ test("an altered lease is named as altered, in a list and by itself, and no othe
 	assert.equal((await store.leases.byId(sound.id))?.altered, false);
 });
 
-test("a report of a restore that another program wrote is not told", async () => {
+test("a report of a restore that another program wrote is not shown", async () => {
 	await alter("INSERT INTO meta (name, value) VALUES ('restore_to_tell', '{}')");
 	assert.equal(await store.backups.restored(), undefined);
 });

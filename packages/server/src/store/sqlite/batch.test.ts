@@ -153,7 +153,7 @@ test("a disk that is full for one operation is full for its whole batch", async 
 	assert.deepEqual([total("secret"), total("meta"), chain.tip()], [0, 0, tip]);
 });
 
-test("a disk that fills up under an event that stands alone rolls the batch back, too", async (t) => {
+test("a disk that fills up under an event without a change rolls the batch back, too", async (t) => {
 	const { db, run, chain } = await setUp(t);
 	const tip = chain.tip();
 	db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`);

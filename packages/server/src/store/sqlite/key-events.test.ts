@@ -90,7 +90,7 @@ const PAGES: [what: string, scopes: EventScope[], looks: number][] = [
 ];
 
 for (const [what, scopes, most] of PAGES) {
-	test(`a page of ${what} that takes too long has what was found, and the next page goes on from there`, () => {
+	test(`a page of ${what} that takes too long has what was found, and the next page continues from there`, () => {
 		const log = auditLog(db);
 		const found: number[] = [];
 		let cut = 0;

@@ -251,7 +251,7 @@ test("what every request asks sorts nothing and makes no temporary table", () =>
 	}
 });
 
-test("the question for a secret, for a token and for a role joins no tables, which would be prepared anew each time", () => {
+test("the question for a secret, for a token and for a role joins no tables, which would be prepared again each time", () => {
 	for (const name of ["accounts.sessionOwner", "tokens.owner", "realms.access", "secrets.get", "secrets.version"]) {
 		for (const sql of statementsOf(QUESTIONS[name]?.[0])) assert.doesNotMatch(sql, /\bjoin\b/i, name);
 	}

@@ -90,7 +90,7 @@ test("a trigger that another program adds while the server runs gets no MAC for 
 	assert.deepEqual(said(), ["rows of session", "rows of binding"]);
 });
 
-test("a schema that another program wrote anew, and left as it was, is no alteration", async (t) => {
+test("a schema that another program wrote again, and left as it was, is no alteration", async (t) => {
 	const { writer, attacker, write, said } = await openGuarded(t);
 	attacker.exec("VACUUM");
 	write(insertOf(writer, "session", 7));

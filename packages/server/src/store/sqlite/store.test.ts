@@ -9,7 +9,7 @@ import { addAccount, addRealm } from "../../testing/rules.ts";
 import { makeFolder, openTestStore } from "../../testing/store.ts";
 import { lockDataDirectory } from "./files.ts";
 
-test("a store that is opened again has everything, and its chain goes on where it ended", async (t) => {
+test("a store that is opened again has everything, and its chain continues where it ended", async (t) => {
 	const { store, directory } = await openTestStore(t);
 	const owner = await addAccount(store);
 	const realm = await addRealm(store, owner);

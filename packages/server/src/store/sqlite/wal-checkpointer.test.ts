@@ -76,7 +76,7 @@ test("the log is moved into the database when it is long, and only when that is 
 	await checkpointer.close();
 });
 
-test("the writer goes on while the log is moved, and hears of its end without the event loop", async (t) => {
+test("the writer continues while the log is moved, and hears of its end without the event loop", async (t) => {
 	const { db, write } = await makeWriter(t);
 	const checkpointer = createWalCheckpointer(db, (step) => step());
 	write(2048);

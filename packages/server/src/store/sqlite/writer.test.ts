@@ -119,7 +119,7 @@ test("what is handed over once closing began is refused, and what was handed ove
 	assert.deepEqual([actors().length, failures], [50, []]);
 });
 
-test("an operation that fails gets an error in our words, and those beside it succeed", async (t) => {
+test("an operation that fails gets an error in our words, and the others of its batch succeed", async (t) => {
 	const { writer, append } = await start(t);
 	const create = writer.operation("tokens", "create");
 	const results = await Promise.allSettled([

@@ -59,7 +59,7 @@ for (const [line, ...values] of TABLE) {
 	});
 }
 
-test("values of several lines keep the lines of their keys, and reading goes on after a mistake", () => {
+test("values of several lines keep the lines of their keys, and reading continues after a mistake", () => {
 	const text = "# x\nA='1\n2'\nB=\"3\n4\"\n\nC=5\n";
 	for (const dialect of ["node", "compose", "shell", "systemd"])
 		assert.deepEqual(
@@ -86,7 +86,7 @@ test("values of several lines keep the lines of their keys, and reading goes on 
 	]);
 });
 
-test("a key that Node reads twice stands twice in what is read, so that it is found as a mistake", () => {
+test("a key that Node reads twice appears twice in what is read, so that it is found as a mistake", () => {
 	assert.deepEqual(
 		read("node", "A=1\nB='\nA=2\n'\nC=3\nC=4\n").entries.map(({ key, line }) => [key, line]),
 		[

@@ -143,7 +143,7 @@ test(
 	},
 );
 
-test("a server that falls silent is given up, and works again when it wakes", mongoTest, async (t) => {
+test("a server that falls silent is abandoned, and works again when it wakes", mongoTest, async (t) => {
 	if (mongo.isForeign) return t.skip("the server is somebody else's");
 	const connector = await connectorFor(t);
 	mongo.pause();
@@ -152,7 +152,7 @@ test("a server that falls silent is given up, and works again when it wakes", mo
 	await connector.ping();
 });
 
-test("who is not managed is never dropped", mongoTest, async (t) => {
+test("a user that is not managed is never dropped", mongoTest, async (t) => {
 	const connector = await connectorFor(t);
 	for (const name of ["root", "svc_", "svc_ABCDEF12"]) {
 		await assert.rejects(connector.remove(subject(name, "admin")), ForbiddenCommand);

@@ -74,7 +74,7 @@ for (const [what, fault, kind, isThere] of ENDINGS) {
 }
 
 suite("a server that does not answer", { concurrency: true }, () => {
-	test("a create that is never answered is given up after 5 s", { timeout: 300_000 }, async (t) => {
+	test("a create that is never answered is abandoned after 5 s", { timeout: 300_000 }, async (t) => {
 		const { fake, connector } = await fakeFor(t);
 		fake.fault("createUser", { applies: true, answer: "nothing" });
 		await assert.rejects(connector.createUser(docCreate()), refusedAs("unreachable", /\(MongoNetworkTimeoutError\)/));

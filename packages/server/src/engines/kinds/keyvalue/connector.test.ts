@@ -31,7 +31,7 @@ test("a user is created, found, listed, used and deleted, and deleted again", re
 	assert.deepEqual(await redis.users(), ["svc_somebody"]);
 });
 
-test("who is not managed is never deleted", redisTest, async (t) => {
+test("a user that is not managed is never deleted", redisTest, async (t) => {
 	const redis = await redisFor(t);
 	const connector = connect(t, redis);
 	await redis.admin("ACL", "SETUSER", "svc_ABCDEF12", "on");

@@ -48,7 +48,7 @@ test("a store that is not there is unreachable, and no message has its address",
 	await assert.rejects(connector.connections.openChannel(), unreachable);
 });
 
-test("a store that falls silent is given up, and works again when it wakes", {
+test("a store that falls silent is abandoned, and works again when it wakes", {
 	...redisTest,
 	timeout: 300_000,
 }, async (t) => {

@@ -29,7 +29,7 @@ async function heldCreate(
 	return { fence: channel.fence, release: held.release };
 }
 
-suite("a create whose answer is given up after 5 s", { concurrency: true }, () => {
+suite("a create whose answer is abandoned after 5 s", { concurrency: true }, () => {
 	test("a late create lands behind a delete that saw nothing: this is what fences are for", redisTest, async (t) => {
 		const redis = await redisFor(t);
 		const proxy = await proxyFor(t, redis);

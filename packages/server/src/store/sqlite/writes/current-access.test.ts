@@ -6,7 +6,7 @@ import { currentAccess } from "./current-access.ts";
 
 const { file } = await openTestStore({ after });
 
-test("who makes a change is looked up by indexes alone", () => {
+test("the maker of a change is looked up by indexes alone", () => {
 	const asked: string[] = [];
 	const db = new Database(file, { readonly: true });
 	trustAllRows(db);
