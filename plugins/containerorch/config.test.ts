@@ -178,7 +178,7 @@ test("a kubeconfig's current context is what counts, and explicit values before 
 	assert.deepEqual(read({ ...pod, ...env }), read(env));
 });
 
-test("a kubeconfig has its texts in itself or in files beside it", () => {
+test("a kubeconfig has its texts in itself or in files next to it", () => {
 	file("ca.pem", ca);
 	file("client.pem", cert);
 	file("client.key", key);
@@ -238,7 +238,7 @@ test("a kubeconfig that leads nowhere is refused, and so is what only a program 
 	for (const [env, message] of table) refused(env, message);
 });
 
-test("a token in a file is read anew for every call, and nothing is asked without it", async (t) => {
+test("a token in a file is read again for every call, and nothing is asked without it", async (t) => {
 	const { fake } = await startBench(t);
 	const tokenFile = file("rotating", "an-old-token");
 	const { ping } = await startBench(t, {

@@ -18,7 +18,7 @@ test("list names the managed accounts of the namespace, however labelled, over a
 	assert.deepEqual(await list({ namespace: "other" }), { names: ["svc-99999999"] });
 });
 
-test("who may not list says that it does not know", async (t) => {
+test("a token that may not list names says that it does not know", async (t) => {
 	const { fake, list } = await startBench(t);
 	fake.fault("read", { does: "answer", status: 403 });
 	assert.deepEqual(await list({}), { names: null });

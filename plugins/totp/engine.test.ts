@@ -32,7 +32,7 @@ async function ask(to: Engine, method: string, params: unknown) {
 }
 
 for (const [seconds, code] of VECTORS) {
-	test(`the code of RFC 6238 at ${seconds} s is valid, and one digit beside it is not`, async () => {
+	test(`the code of RFC 6238 at ${seconds} s is valid, and a code one digit off is not`, async () => {
 		const wrong = code.slice(0, 5) + ((Number(code[5]) + 1) % 10);
 		assert.deepEqual(await ask(at(seconds), "validate", { secret: KEY, code }), { data: { valid: true } });
 		assert.deepEqual(await ask(at(seconds), "validate", { secret: KEY, code: wrong }), { data: { valid: false } });

@@ -64,7 +64,7 @@ test("asking for the events of a foreign realm is answered as for an unknown one
 	sameRefusal(foreign, unknown);
 });
 
-test("who loses its role sees no more of the realm than what it did itself", async () => {
+test("a user who loses a role sees no more of the realm than their own events", async () => {
 	const { slug: other } = await realm(client, alice);
 	await bind(client, alice, other, carol, "admin");
 	await secret(client, alice, other, "KEY", "a value");

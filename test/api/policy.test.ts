@@ -76,7 +76,7 @@ test("the owner is in no binding, and cannot be bound or unbound", async () => {
 	ok(await client.get(`/realms/${slug}`, { token: alice.token }));
 });
 
-test("who has a role already gets no second one, of the same kind or another", async () => {
+test("somebody who has a role already gets no second one, of the same kind or another", async () => {
 	const { slug } = await realm(client, alice);
 	await bind(client, alice, slug, bob, "viewer");
 	for (const role of ["viewer", "admin"]) refused(await grant(slug, { user_id: bob.id, role }), 409, "conflict");

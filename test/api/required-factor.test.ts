@@ -44,7 +44,7 @@ test("an admin's session without a second factor is refused everywhere but where
 	ok(await client.post("/auth/logout", undefined, { token: root.token }));
 });
 
-test("with the factor it goes on, and others need none in mode admins", async () => {
+test("with the factor it continues, and others need none in mode admins", async () => {
 	const { token } = ok(await client.post<Login>("/auth/login", { email: root.email, password: PASSWORD }));
 	refused(await client.get("/realms", { token }), 403, "forbidden");
 	const body = { type: "totp", current_password: PASSWORD };

@@ -112,7 +112,7 @@ test("setting an existing key again raises its version by one, with an equal val
 	assert.partialDeepStrictEqual(ok(await get(key)), { value: "two", version: 3, updated_at: third.updated_at });
 });
 
-test("a deleted secret is gone, and written again it goes on counting", async () => {
+test("a deleted secret is gone, and written again it continues counting", async () => {
 	const key = unique("KEY");
 	ok(await set(key), 201);
 	const { created_at } = ok(await set(key), 201);

@@ -81,7 +81,7 @@ test("a backup under a load of writes is sound, lets them go on, and holds what 
 const skipWithoutMount =
 	spawnSync("unshare", ["--mount", "true"]).status === 0 ? false : "a small disk can only be mounted by root";
 
-test("a full disk ends a backup with one clear error, and the server goes on", {
+test("a full disk ends a backup with one clear error, and the server keeps running", {
 	skip: skipWithoutMount,
 }, async (t) => {
 	const folder = join(scratch, "small");

@@ -145,7 +145,7 @@ test("what was deleted before the backup can be restored after it", async () => 
 	assert.equal(ok(await client.get<Secret>(`${secretPath(slug, "LOST")}?env=dev`, as)).value, "another slip");
 });
 
-test("the log goes on unbroken, tells of the restore once, and still of the backup", async () => {
+test("the log continues unbroken, records the restore once, and still has the backup", async () => {
 	await server.restart();
 	client = api(server);
 	const told = await events(client, admin, "type=backup.restored");
@@ -197,7 +197,7 @@ test("the worst day: on an empty machine, with the backup and the key alone, eve
 	assert.equal(await value(await login(client, admin)), "as it was");
 });
 
-test("beside what a cut-off rotation of the master key left, a database is not replaced until a start has settled it", async () => {
+test("a database next to the leftovers of a cut-off rotation of the master key is not replaced until a start has settled them", async () => {
 	await server.stop();
 	const staged = join(server.data, "master.key.next");
 	writeFileSync(staged, `${"ab".repeat(32)}\n`, { mode: 0o400 });

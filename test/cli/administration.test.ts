@@ -67,7 +67,7 @@ test("somebody sees what they may do and what gives them the rest, and somebody 
 	await svc(asAda, 4, "policy explain --realm nowhere");
 });
 
-test("who has left is shut out by e-mail: what they hold ends, and they come in no more", async () => {
+test("somebody who has left is shut out by e-mail: what they hold ends, and they can no longer sign in", async () => {
 	const { token } = await apiToken(client, ada, "read");
 	assert.match((await svc(asRoot, 0, "users list")).stdout, new RegExp(`${ada.id} +${ada.email} `));
 	assert.match((await svc(asRoot, 0, `users show ${ada.email}`)).stdout, /^sessions +1\ntokens +1$/m);

@@ -22,7 +22,7 @@ const named = () =>
 
 const init = (...more: string[]) => cli.run(["init", "ada@example.test", "--password-stdin", ...more], `${PASSWORD}\n`);
 
-test("a new server is taken into use by one command, and by no second one", async () => {
+test("a new server is set up by one command, and by no second one", async () => {
 	const file = join(server.data, "setup-code");
 	assert.equal(named(), "init you@example.com");
 	const refused = await init();

@@ -259,7 +259,7 @@ test("of a role that nobody has, no more is written down than a role's name may 
 	);
 });
 
-test("who is asked for has to be there", async () => {
+test("an engine and a realm that are asked for must exist", async () => {
 	const { client, admin, slug } = world;
 	const { token } = admin;
 	for (const type of ["nothing", "KEYVALUE", "keyvalue%0d%0a", "__proto__", "constructor", "..%2fpki", CANARY]) {

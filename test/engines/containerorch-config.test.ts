@@ -52,7 +52,7 @@ test("address, token and authority are enough, and the token is not shown", asyn
 	await makeAndRevoke();
 });
 
-test("a kubeconfig is enough, with what it names in itself or beside it", async () => {
+test("a kubeconfig is enough, with what it names in itself or next to it", async () => {
 	const path = join(folder, "config");
 	await writeFile(path, fake.kubeconfig);
 	assert.equal(await configure({ kubeconfig_path: path }), "healthy");

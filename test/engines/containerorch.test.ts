@@ -204,7 +204,7 @@ test("a name that nobody made is answered when it is absent, and left alone when
 	assert.equal(await isThere(foreign), true);
 });
 
-test("who may only read gets a viewer and no other", options, async () => {
+test("somebody who may only read gets a viewer and no other", options, async () => {
 	const viewer = await person(world.client, "viewer");
 	await bind(world.client, world.admin, world.slug, viewer, "viewer");
 	const path = `/realms/${world.slug}/engines/containerorch/generate`;

@@ -141,7 +141,7 @@ for (const [what, answer] of UNCLEAR) {
 	});
 }
 
-test("a create that hangs is given up, and cleared away when the database answers again", async (t) => {
+test("a create that hangs is abandoned, and cleared away when the database answers again", async (t) => {
 	const { fake, generate, until } = await setUpFor(t);
 	fake.fault("createUser", { applies: true, answer: "nothing" });
 	fake.fault("dropUser", { applies: false, answer: "reset" });

@@ -39,7 +39,7 @@ async function isThere(username: string): Promise<boolean> {
 	return (await redis.users()).includes(username);
 }
 
-test("a store that refuses to delete a user is quoted, and the server goes on until it does not", options, async () => {
+test("a store that refuses to delete a user is quoted, and the server keeps running until it does not", options, async () => {
 	const username = "limited";
 	const rights = (change: string) => redis.admin("ACL", "SETUSER", username, "on", ">password", "~*", "+@all", change);
 	await rights("-acl|deluser");
@@ -186,7 +186,7 @@ for (const [what, params, message] of MESSAGES) {
 	});
 }
 
-test("who may only read gets a readonly credential and no other", options, async () => {
+test("somebody who may only read gets a readonly credential and no other", options, async () => {
 	const viewer = await person(world.client, "viewer");
 	await bind(world.client, world.admin, world.slug, viewer, "viewer");
 	const path = `/realms/${world.slug}/engines/keyvalue/generate`;
@@ -217,7 +217,7 @@ test("a configuration is shown without its secret, and a target that is away is 
 });
 
 test(
-	"with ?if=healthy, what does not work is 409 and not stored, and the former configuration goes on",
+	"with ?if=healthy, what does not work is 409 and not stored, and the former configuration stays in use",
 	options,
 	async () => {
 		const { token } = world.admin;

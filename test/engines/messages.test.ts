@@ -277,7 +277,7 @@ test("pki, unhealthy: CA certificate has expired", async () => {
 	ok(await world.client.post("/engines/pki/ping", undefined, { token }));
 });
 
-test("deleting service account: the caller hears what the API server answered, and the server goes on", async () => {
+test("deleting service account: the caller hears what the API server answered, and the server keeps running", async () => {
 	const answer = await world.generate<{ service_account: string }>("containerorch", { role: "viewer" });
 	const { service_account } = ok(answer);
 	orchestrator.fault("delete_account", { does: "answer", status: 403, body });

@@ -193,7 +193,7 @@ test("no certificate outlives its authority, and one that is over neither signs 
 	assert.deepEqual(await validate(over.ca_certificate, slug), { valid: false, message: "CA certificate has expired" });
 });
 
-test("the server's own variables name the authority and the organization, and a configuration stands above them", async () => {
+test("the server's own variables name the authority and the organization, and a configuration overrides them", async () => {
 	const [outer, inner, slug] = [await authority("Outer"), await authority("Inner"), await newRealm()];
 	const made = ok(await generate());
 	ok(await configure(inner, slug));

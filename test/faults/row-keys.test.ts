@@ -105,7 +105,7 @@ function countByKey(data: string): Map<string, number> {
 	return new Map(counted.map(({ id, count }) => [String(id), Number(count)]));
 }
 
-test("rows are authenticated with a new key while everything goes on, and the old one is destroyed", async (t) => {
+test("rows are authenticated with a new key while everything works, and the old one is destroyed", async (t) => {
 	const [old = ""] = await idsNow();
 	let isOver = false;
 	t.after(() => {
@@ -128,7 +128,7 @@ test("rows are authenticated with a new key while everything goes on, and the ol
 });
 
 for (const moment of MOMENTS) {
-	test(`a server that is killed ${moment} ms into a rotation goes on with it at the next start`, async () => {
+	test(`a server that is killed ${moment} ms into a rotation continues with it at the next start`, async () => {
 		const { id } = ok(await rotate());
 		if (moment === MOMENTS[0]) await eventually("rows of both keys", async () => countByKey(server.data).size === 2);
 		await delay(moment);
@@ -145,7 +145,7 @@ for (const moment of MOMENTS) {
 	});
 }
 
-test("a key for rows goes on being replaced while the master key is", async () => {
+test("a key for rows continues to be replaced while the master key is", async () => {
 	const { id } = ok(await rotate());
 	ok(await client.post("/keys/rotate", { purpose: "master" }, asAdmin()));
 	await finished(id);
@@ -153,7 +153,7 @@ test("a key for rows goes on being replaced while the master key is", async () =
 	await assertSound();
 });
 
-test("a backup from the middle of a rotation is verified, restored, and goes on with it", async () => {
+test("a backup from the middle of a rotation is verified, restored, and continues with it", async () => {
 	const { id } = ok(await rotate());
 	const { name } = ok(await client.post<{ name: string }>("/backups", undefined, asAdmin()), 201);
 	await finished(id);
@@ -175,7 +175,7 @@ test("a backup from the middle of a rotation is verified, restored, and goes on 
 	await assertSound();
 });
 
-test("a database is adopted in the middle of a rotation, which goes on", async () => {
+test("a database is adopted in the middle of a rotation, which continues", async () => {
 	const { id } = ok(await rotate());
 	await server.kill("SIGKILL");
 	const adopted = await runLocal(server.data, ["adopt", "--again", "--yes"]);

@@ -92,7 +92,7 @@ test("when there is no room, the longest silent connection goes, and every ordin
 	end(flood);
 });
 
-test("an answer that nobody reads is given up after half a minute", async () => {
+test("an answer that nobody reads is abandoned after half a minute", async () => {
 	await isServed();
 	const before_count = socketDescriptorsOf(server);
 	const sockets = await openSecure(server, 10, "127.0.3.6");

@@ -257,7 +257,7 @@ for (const [route, on, options = {}] of CHANGES) {
 	}
 }
 
-test("what is held and whose maker stands is made: the door itself refuses nothing", async () => {
+test("what is held and whose maker still has access is made: the door itself refuses nothing", async () => {
 	const { owner, admin } = world.people;
 	// The rows above have ended sessions of hers.
 	const people = { ...world.people, admin: { ...admin, token: await login(client, admin) } };

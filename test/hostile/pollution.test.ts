@@ -32,7 +32,7 @@ async function assertClean(): Promise<void> {
 	assert.ok(!missing.text.includes("polluted"));
 }
 
-test("fields that stand in __proto__ are not there", async () => {
+test("fields that are in __proto__ are not there", async () => {
 	for (const route of world.routes) {
 		const raw = `{"__proto__":${JSON.stringify(route.valid())}}`;
 		refused(await send(route, raw), 400, "missing_field");

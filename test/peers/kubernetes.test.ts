@@ -19,7 +19,7 @@ after(async () => {
 	if (skipWithoutKubernetes === false) await kubernetes.stop();
 });
 
-test("only who has a token gets in, and the roles of every cluster have their rules", options, async () => {
+test("only somebody who has a token gets in, and the roles of every cluster have their rules", options, async () => {
 	const { request } = kubernetes;
 	assert.equal((await request("GET", CORE)).status, 200);
 	assert.equal((await request("GET", CORE, undefined, "nonsense")).status, 401);

@@ -35,7 +35,7 @@ const PRINT = ["--no-masking", "--", "sh", "-c", 'echo "$GREETING"'];
 const run = (...options: string[]) => ada.run(["run", ...options, ...PRINT]);
 const folder = () => join(ada.home, ".local/state/svc/run");
 
-test("a change starts the program anew, once for changes that follow each other", async () => {
+test("a change starts the program again, once for changes that follow each other", async () => {
 	const watching = ["run", "--watch", "--watch-interval", "1s", "--kill-after", "1s", "--no-cache", "--no-masking"];
 	const deaf = "trap '' TERM; echo start $GREETING; while :; do sleep 1; done";
 	const svc = ada.start([...watching, "--", "sh", "-c", deaf]);
@@ -68,7 +68,7 @@ test("what is kept is sealed, and for its owner alone", async () => {
 	}
 });
 
-test("while the server is away a watched program goes on, and a new one is offered --offline", async () => {
+test("while the server is away a watched program keeps running, and a new one is offered --offline", async () => {
 	const svc = ada.start(["run", "--watch", "--watch-interval", "1s", "--", "sh", "-c", "echo ready; exec sleep 60"]);
 	await svc.shows("ready");
 	await server.stop();

@@ -126,7 +126,7 @@ test("signals reach the program once, and its answer to them is svc's", async ()
 	assert.equal((await deaf.ended()).code, 128 + constants.signals.SIGINT);
 });
 
-test("keys that cannot be variables are refused, or named anew when that is wished", async () => {
+test("keys that cannot be variables are refused, or renamed on request", async () => {
 	const refused = await sh("true", "--env", "staging");
 	assert.equal(refused.code, 125);
 	assert.match(refused.stderr, /^svc: api-key\/v1\.2 .*\nhint: --map-names .*--except/);

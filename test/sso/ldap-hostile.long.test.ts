@@ -154,7 +154,7 @@ test("a directory that cannot be asked says what to look at", async () => {
 	assert.match(answer.text, /\blistens\b/);
 });
 
-test("who comes while another login of the same account waits for a silent directory does not wait as long again", async () => {
+test("a login that comes while another of the same account waits for a silent directory does not wait for twice as long", async () => {
 	await directory("silent-for-three", silence);
 	const answered: number[] = [];
 	const signIn = () =>

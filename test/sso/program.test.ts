@@ -60,7 +60,7 @@ test("a program gets the session once", async () => {
 	await refusedOnce(await redeem(proof));
 });
 
-test("who has the code and not the verifier gets nothing, and nobody does afterwards", async () => {
+test("somebody who has the code and not the verifier gets nothing, and nobody does afterwards", async () => {
 	const proof = await signInForProgram();
 	await refusedOnce(await redeem({ ...proof, verifier: "v".repeat(43) }));
 	await refusedOnce(await redeem(proof));
@@ -103,7 +103,7 @@ test("a code links an identity when its owner has looked at it, and is used up t
 	await world.refusals();
 });
 
-test("who has neither a name nor an address is shown by what names them at the provider", async () => {
+test("somebody who has neither a name nor an address is shown by what names them at the provider", async () => {
 	const eva = await person(world.client, "eva");
 	provider.lie = {
 		claims: (truth) => ({ ...truth, sub: "nameless-17", email: undefined, name: undefined }),

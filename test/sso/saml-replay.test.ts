@@ -152,7 +152,7 @@ test("an assertion that was used answers no other request", options, async () =>
 	assert.deepEqual(await reasons(), ["replay"]);
 });
 
-test("an answer for a program is good for one code", options, async () => {
+test("an answer for a program is valid for one code", options, async () => {
 	const begun = await world.begin("corp", PROGRAM);
 	const document = writeDocument(world.said("corp", begun), world.key);
 	await world.refusals();

@@ -37,7 +37,7 @@ test("a name that once was a credential's is not given again", options, async ()
 	assert.equal((await world.lease(lease.id)).state, "revoked");
 });
 
-test("after three names that are taken the engine is given up, and nothing is left open", options, async () => {
+test("after three names that are taken the engine is not asked again, and nothing is left open", options, async () => {
 	const { username } = await world.made();
 	const open = await world.openLeases();
 	const users = (await world.redis.users()).length;

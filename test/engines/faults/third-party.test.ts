@@ -87,7 +87,7 @@ test("what it made under a former configuration is found by its name", async (t)
 	assert.equal((await world.leaseOf(answer)).state, "revoked");
 });
 
-test("a credential that was given up cannot be revoked any more, as the document says", async (t) => {
+test("a credential that was abandoned can no longer be revoked, as the document says", async (t) => {
 	const { world, configure, names } = await startShelf(t);
 	ok(await configure({}));
 	const answer = await world.generate("shelf", {});

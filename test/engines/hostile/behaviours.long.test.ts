@@ -106,7 +106,7 @@ const VIOLATIONS: [behaviour: string, type: string, params: object, reason: RegE
 	["cannot start", "refuses-to-start", {}, /\bstatus 1: password undefined is\\u\{1b\}\[31m/],
 ];
 for (const [behaviour, type, params, reason] of VIOLATIONS) {
-	test(`an engine that ${behaviour} is given up, and nothing else`, async () => {
+	test(`an engine that ${behaviour} is ended, and nothing else`, async () => {
 		givenUp(await misbehave(type, params), type, reason);
 	});
 }
@@ -198,7 +198,7 @@ for (const detached of [false, true]) {
 	});
 }
 
-test("an engine that never reads is given up, and so is one that is late: validate is sent once more, generate is not", async () => {
+test("an engine that never reads is abandoned, and so is one that is late: validate is sent once more, generate is not", async () => {
 	const [generated, validated] = [await keepJournal("slow"), await keepJournal("slow-validate")];
 	const late = { of: "a", wait_ms: 5500 };
 	const [deaf, generate, validate] = await Promise.all([

@@ -77,7 +77,7 @@ const shapeOf = (lines: readonly string[]) =>
 		`^${lines.map((line) => (line === "…" ? "[^]*" : `${RegExp.escape(line).replace(/…$/, ".*")}\\n`)).join("")}$`,
 	);
 
-test("who does what the page says has an engine in the end, and sees what the page shows", async () => {
+test("somebody who does what the page says has an engine in the end, and sees what the page shows", async () => {
 	const commands = commandsOf(CHAPTER);
 	assert.equal(commands.length, 6);
 	let cwd = scratch;

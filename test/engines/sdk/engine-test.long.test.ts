@@ -106,7 +106,7 @@ test("with --json the report is one document", () => {
 	assert.equal(JSON.parse(stderr).error.code, "failed");
 });
 
-test("--help shows how it is used, and the help of engines names it beside the client's commands", () => {
+test("--help shows how it is used, and the help of engines lists it with the client's commands", () => {
 	const { status, lines } = engineTest("--help");
 	assert.equal(status, 0);
 	assert.match(lines[0] ?? "", /^Usage: svc engine test \[options\] <folder>/);
