@@ -28,7 +28,7 @@ test("npm run binary shows on a terminal which step it is at", {
 	let shown = "";
 	child.stdout.setEncoding("utf8").on("data", (text: string) => {
 		shown += text;
-		// It takes a minute, and nothing new comes of it.
+		// It takes a minute, and shows nothing new.
 		if (shown.includes("packing")) kill();
 	});
 	await once(child, "close");

@@ -22,6 +22,11 @@ const EVERYWHERE: readonly (readonly [RegExp, string])[] = [
 	[/\b(rows?|tokens?|factors?|sessions?) (that |which )?stands?\b/i, "exists, is valid, is set up"],
 	[/(?<!-)\bbeside\b(?!-)/i, "next to, in addition to, compared with"],
 	[/\b(is|are) let go\b/i, "is released"],
+	[/\bfor ever\b/i, "forever"],
+	[/\btells? of\b/i, "records, reports"],
+	[/\bgives? (a|the) lease up\b/i, "abandons the lease"],
+	[/\b(is|are) good for (a|an|one|its|the)\b/i, "is valid for"],
+	[/\bwhatever comes of it\b/i, "in any case"],
 ];
 
 /** Phrases that pages and messages do without, too: they are read without the code around them. */

@@ -66,7 +66,7 @@ function exitOnUncaughtError(process: NodeJS.Process): void {
 	process.on("unhandledRejection", die);
 }
 
-/** Each of these would end the process, or open a debugger through which anyone who can connect runs what they like. */
+/** Each of these would end the process, or open a debugger through which anyone who can connect can run anything. */
 function ignoreSignals(process: NodeJS.Process): void {
 	for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const) process.on(signal, () => undefined);
 }

@@ -15,7 +15,7 @@ const HERE = fileURLToPath(new URL("../../../", import.meta.url));
 /** Requests that a build has answered before the first round, as a multiple of a round's. */
 const WARM_UPS = 2;
 
-/** A server of one build, and who asks it. */
+/** A server of one build, and its client. */
 interface Build {
 	readonly url: string;
 	readonly pid: number;

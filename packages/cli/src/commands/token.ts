@@ -173,7 +173,7 @@ interface Tokens {
 const YOURS: Tokens = { tokens: "auth/tokens", whose: "of your", hint: "`svc token list` shows yours" };
 
 /**
- * The id of the token with this name or prefix, or of this token; an id is one already. It looks among yours unless told otherwise.
+ * The id of the token with this name or prefix, or of this token; an id is one already. It searches your tokens by default.
  * @throws Failure notFound when there is none, usage when there are several
  */
 export async function findToken(

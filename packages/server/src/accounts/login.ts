@@ -67,7 +67,7 @@ function failure(account: Account | undefined, isRight: boolean): string {
 	return isRight ? "disabled" : "password";
 }
 
-/** Asks for a code where the account has a second factor. A right password without one is in the log: its owner may not be who knows it. */
+/** Asks for a code where the account has a second factor. A right password without one is in the log: somebody other than its owner may know it. */
 async function proveFactor(
 	needs: PasswordLoginNeeds,
 	visitor: Visitor,

@@ -18,7 +18,7 @@ export async function loginWithPasskey(
 ): Promise<SignedIn> {
 	const handle = Buffer.from(passkey.answer.response.userHandle, "base64url").toString();
 	const account = v.is(Uuid, handle) ? await needs.store.accounts.byId(handle) : undefined;
-	// A handle of nobody has a count of its own, as an account has: the answers would tell them apart.
+	// An unknown handle has its own count, as an account has; otherwise the answers would differ.
 	const name = account?.email ?? `a passkey of ${handle}`;
 	return needs.throttle.attempt(needs.passwords, name, visitor.ip, async (failed) => {
 		const isOpen = account !== undefined && account.disabled_at === null && account.password !== null;

@@ -27,7 +27,7 @@ export async function setDisabled(
 }
 
 /**
- * Makes an account an instance admin, or remove that right. A token cannot: a stolen one must not outlive its end.
+ * Makes an account an instance admin, or removes that right. A token cannot: a stolen one must not outlive its end.
  * @returns the account as it is now
  * @throws AppError forbidden, unsupported_operation (not a session), not_found, conflict (the last enabled one)
  * Design: §15

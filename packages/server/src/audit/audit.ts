@@ -183,7 +183,7 @@ const NOT_COMPARED: Comparison = { differences: [], strange: [], named_from: und
 
 /**
  * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if given; then what the rows grant with
- * what the log granted, and events with who was there to make them; and all rows with their MACs and the tip.
+ * what the log granted, and events with the accounts, tokens and sessions that made them; and all rows with their MACs and the tip.
  * @throws AppError forbidden, insufficient_scope, rate_limited (too many of this account's verifications wait)
  * Design: §10
  */

@@ -108,7 +108,7 @@ const TOKEN_TABLES: Readonly<Record<string, string>> = {
 const isMaker = (name: string) => /^(account|api_token|session|machine|machine_token)\//.test(name);
 
 /**
- * Replays who was there when each event was made: accounts, tokens and sessions. It begins where the log names every row, and remembers those that exist
+ * Replays which accounts, tokens and sessions existed when each event was made. It begins where the log names every row, and remembers those that exist
  * and those that ended lately. Design: §13
  */
 export class EventMakers {

@@ -43,7 +43,7 @@ export class NamedRows {
 		const by = { seq, timestamp };
 		const isAdopting = type === "rows.adopted";
 		if (seq === 1 || isAdopting) this.#from ??= by;
-		// These ends are not named: a restore comes before the log that tells of it, and an adoption believes what is there.
+		// These ends are not named: a restore comes before the log that records it, and an adoption believes what is there.
 		if (type === "backup.restored") this.endRestored();
 		if (isAdopting && !this.#isAdopting) this.#forget("");
 		this.#isAdopting = isAdopting;

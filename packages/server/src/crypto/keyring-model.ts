@@ -16,7 +16,7 @@ export interface KeyRow {
 	purpose: KeyPurpose;
 	/** Empty when the key belongs to no realm. */
 	realm_id: string;
-	/** Exactly one key per purpose and realm is active; retired ones open what they sealed, for ever. One for rows goes when no row needs it. */
+	/** Exactly one key per purpose and realm is active; retired ones open what they sealed, forever. One for rows goes when no row needs it. */
 	state: "active" | "retired";
 	/** 73 bytes, sealed under the master key: see wrap.ts. */
 	wrapped: Buffer;

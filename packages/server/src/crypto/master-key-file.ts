@@ -106,7 +106,7 @@ function readSmallFile(file: string, owner: number | undefined): Buffer | undefi
 
 function openSmallFile(file: string): number | undefined {
 	try {
-		// Without blocking: a pipe in the file's place must not block the start for ever.
+		// Without blocking: a pipe in the file's place must not block the start forever.
 		return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;

@@ -82,7 +82,7 @@ async function rewrapAll(
 }
 
 /**
- * Replaces the active key of a purpose, and of a realm when `realm_id` is not empty. Anything that the old key sealed stays readable for ever.
+ * Replaces the active key of a purpose, and of a realm when `realm_id` is not empty. Anything that the old key sealed stays readable forever.
  * @returns the new key's id
  * @throws AppError conflict when rows still need the key for rows before the present one
  * Design: §5.

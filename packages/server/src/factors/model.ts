@@ -59,7 +59,7 @@ export interface Factor {
 	last_step: number;
 	/** ISO 8601 UTC. */
 	created_at: string;
-	/** Null until its first use: until then it is asked of nobody. */
+	/** Null until its first use: until then no sign-in asks for it. */
 	confirmed_at: string | null;
 }
 
@@ -121,7 +121,7 @@ export const factorOperations = {
 				event: AuditEvent,
 			) => "done" | "kept" | "unknown"
 		>(),
-	/** Removes a factor, with the last one the recovery codes. One that was never confirmed is asked of nobody, and no proof of it. `no_codes`: see `mayRemove`. */
+	/** Removes a factor, with the last one the recovery codes. One that was never confirmed needs no proof. `no_codes`: see `mayRemove`. */
 	remove:
 		write<(input: { id: string; owner: FactorOwner }, event: AuditEvent) => ProofOutcome | "unknown" | "no_codes">(),
 	/** Replaces the recovery codes. */

@@ -22,7 +22,7 @@ export const SMALL_CHARS = 16 * KIB;
 /** Bytes that an answer in pieces holds: a value, its row, two pieces. */
 const STREAM_BYTES = 512 * KIB;
 
-/** Answers whose beginning is made at once, until each holds its share: as many as requests are handled. */
+/** Answers that are begun at the same time, until each holds its share: as many as requests are handled. */
 const MAKING = 32;
 
 /** Those of one account: a comparison opens many values before it has text to send. */

@@ -16,7 +16,7 @@ export function answerMalformed(
 	newHeaders: NewHeaders,
 	pipelineOf: (socket: object) => Pick<Pipeline, "answer" | "isOccupied" | "endAfterAnswer"> | undefined,
 ): void {
-	// Before the handshake ends, no answer can be sent: it would wait for that end for ever.
+	// Before the handshake ends, no answer can be sent: it would wait for that end forever.
 	server.prependListener("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
 	server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
 		const pipeline = pipelineOf(socket);

@@ -46,7 +46,7 @@ function isQuarantined({ state, last_error }: Pick<Lease, "state" | "last_error"
 
 /**
  * Revokes a credential: records that it must go, removes it at its target, and closes its lease once it is certainly absent, or schedules the next
- * attempt. An interruption after any step is safe: call it again. It never gives a lease up.
+ * attempt. An interruption after any step is safe: call it again. It never abandons a lease.
  * @returns undefined when there is nothing to revoke
  * Design: §9
  */
@@ -63,7 +63,7 @@ export async function revokeCredential(needs: RevokeNeeds, id: string): Promise<
 	return { lease, removal };
 }
 
-/** Records that the credential must go: from here on nobody takes the lease for a live one. */
+/** Records that the credential must go: from here on nobody treats the lease as live. */
 async function claim({ store, system, clock }: RevokeNeeds, id: string): Promise<Lease | undefined> {
 	const lease = await store.leases.byId(id);
 	const now_ms = clock.now();

@@ -92,7 +92,7 @@ export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChan
 	};
 }
 
-/** Makes the function that tells of changes of rows that the log names. */
+/** Makes the function that reports changes of rows that the log names. */
 function telling(onChange: OnChange) {
 	const names = new Map(NAMED_TABLES.map((table) => [table, naming(table)]));
 	return (table: RowTable, text: string, mac: Buffer | undefined) => {

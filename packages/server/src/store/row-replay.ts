@@ -54,7 +54,7 @@ export function joinNamed(found: readonly Named[]): Named {
 	};
 }
 
-/** Compares rows with their fingerprints in the log, and events with who was there: those of one share of the names. */
+/** Compares rows with their fingerprints in the log, and events with their makers: those of one share of the names. */
 export function createRowReplay(keys: readonly RowKey[], isMine: (name: string) => boolean): RowReplay {
 	const current: CurrentRows = { fingerprints: new Map(), others: new Map() };
 	const named = new NamedRows(current.fingerprints);

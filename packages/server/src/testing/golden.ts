@@ -1,5 +1,5 @@
 /**
- * Golden ciphertexts: sealed by a release and kept for ever with its keys, to prove that later releases open them. Design: §5.
+ * Golden ciphertexts: sealed by a release and kept forever with its keys, to prove that later releases open them. Design: §5.
  * For a new release, from packages/server/src: node testing/golden.ts VERSION > crypto/vectors/golden-VERSION.json
  */
 import type { AuditEvent } from "../audit/model.ts";

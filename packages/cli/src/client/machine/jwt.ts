@@ -9,7 +9,7 @@ import { requestGithubJwt } from "./github.ts";
 export interface JwtSource {
 	/** For a person, such as `GitHub Actions`. */
 	readonly name: string;
-	/** Digest of what proves who asks: a token that was got with another proof is not used. */
+	/** Digest of what proves the caller's identity: a token that was obtained with another proof is not used. */
 	readonly proof: string;
 	/** Gets a JWT; its issuer decides the audience unless it can be asked for one. */
 	read(audience: string): Promise<string>;

@@ -43,7 +43,7 @@ export async function answerSignIn(
 	if (pathname === RETURN) return isCrossSite(request) ? bounce(target) : end(needs, visitor, request, query);
 	const [, type, name] = BEGIN.exec(pathname) ?? [];
 	if (type === undefined || name === undefined) return undefined;
-	// A link of another site would sign in whom the provider takes the browser for, perhaps its maker.
+	// A link of another site would sign in the person whose session the browser has at the provider, perhaps the link's maker.
 	if (!["same-origin", "none"].includes(String(request.headers["sec-fetch-site"])))
 		return signInPage(needs, query.target);
 	return begin(needs, visitor, type as "oidc" | "saml", name, query.target);

@@ -9,7 +9,7 @@ const LINE_FEED = 0x0a;
 
 /** End of a process. */
 export interface End {
-	/** Status of an exit of its own accord; null when it was killed or never started. */
+	/** Status with which it exited by itself; null when it was killed or never started. */
 	status: number | null;
 	reason: string;
 }

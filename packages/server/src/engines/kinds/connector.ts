@@ -48,7 +48,7 @@ export interface Privilege {
 	hint: string;
 }
 
-/** A member of a realm who asks an engine: whom failures of the engine count against. */
+/** A member of a realm who asks an engine: against whom failures of the engine count. */
 export interface Member {
 	realm_id: string;
 	/** The account that the request counts against. */

@@ -75,7 +75,7 @@ export interface Kind {
 	command?: string;
 	realmPart?: RealmPart;
 
-	/** Selects what the log tells of a value that the engine made: never a secret. */
+	/** Selects what the log records of a value that the engine made: never a secret. */
 	facts?(data: Fields): EventData;
 
 	/** Set if every member of a realm may use it, whatever its roles. */

@@ -141,7 +141,7 @@ async function findEntry(
 	}
 }
 
-/** @throws SsoRefusal password, unless the name is nobody's */
+/** @throws SsoRefusal password, unless nobody has the name */
 async function prove(settings: LdapSettings, dn: string, password: string, isNobody: boolean): Promise<void> {
 	const directory = await connect(endpointOf(settings));
 	try {

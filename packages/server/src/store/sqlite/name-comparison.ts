@@ -5,7 +5,7 @@ import { type CurrentRow, createRowReplay, joinNamed, type Named, sharesOf } fro
 import { eventsUpTo, newest } from "./log-segments.ts";
 import { rowText } from "./row-text.ts";
 
-/** Compares rows with their fingerprints in the log, and events with who was there: those of one share of all names at a time. */
+/** Compares rows with their fingerprints in the log, and events with their makers: those of one share of all names at a time. */
 export function compareNames(db: Database, keys: readonly RowKey[], rows_a_pass?: number): Named {
 	const shares = sharesOf(countRows(db), rows_a_pass);
 	return joinNamed(

@@ -12,7 +12,7 @@ import { describeMisnamed, describeStrange, nameOfDifference } from "./row-descr
 
 /**
  * Compares what the rows grant with what the log granted: first what the events say in words, then each row with the fingerprint that the last event
- * kept of it; and each event with who was there to make it.
+ * kept of it; and each event with the account, token and session that made it.
  * @param keys of the rows; none for a database from before they authenticated themselves, which has no fingerprints
  */
 export function compareRows(db: Database, keys: readonly RowKey[]): Comparison {

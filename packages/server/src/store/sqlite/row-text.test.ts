@@ -11,7 +11,7 @@ migrate(db, "");
 
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 
-/** Has SQLite write the text of one row, whose columns may have any type: another program writes what it likes. */
+/** Has SQLite write the text of one row, whose columns may have any type: another program can write anything. */
 function textBy(table: RowTable, values: readonly RowValue[]): string {
 	const columns = coveredColumns(table).map((name) => `? AS ${name}`);
 	return db

@@ -72,7 +72,7 @@ export function createWalCheckpointer(
 			if (answer !== undefined) hear(answer.message as Moved);
 			if (isMoving || ++batches % LOOK_EVERY !== 0) return;
 			const { log, checkpointed } = length.get() as { log: number; checkpointed: number };
-			// Regardless of how much is left: batches of large values leave as much each time, and the log would grow for ever.
+			// Regardless of how much is left: batches of large values leave as much each time, and the log would grow forever.
 			if (log >= RESTART_PAGES) hear(move());
 			else if (log - checkpointed >= MOVED_PAGES) {
 				thread ??= launch();

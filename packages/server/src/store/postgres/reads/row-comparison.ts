@@ -15,7 +15,7 @@ import { describeEach, describeStrange, nameOfDifference } from "./row-descripti
 
 /**
  * Compares what the rows grant with what the log granted, in the state that the transaction reads: first what the events say in words, then each row with
- * the fingerprint that the last event kept of it; and each event with who was there to make it.
+ * the fingerprint that the last event kept of it; and each event with the account, token and session that made it.
  */
 export async function compareRows(sql: Sql, keys: readonly RowKey[]): Promise<Comparison> {
 	const said = await differencesOfRights(sql);
@@ -60,7 +60,7 @@ async function machineRows(sql: Sql): Promise<MachineRows> {
 	};
 }
 
-/** Compares rows with their fingerprints in the log, and events with who was there: those of one share of all names at a time. */
+/** Compares rows with their fingerprints in the log, and events with their makers: those of one share of all names at a time. */
 async function compareNames(sql: Sql, keys: readonly RowKey[]): Promise<Named> {
 	const found: Named[] = [];
 	for (const isMine of sharesOf(await countRows(sql))) {

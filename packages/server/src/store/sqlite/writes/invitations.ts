@@ -127,7 +127,7 @@ export function invitationUse(db: Database, append: Append) {
 		/** Finds those of the invitations that the address can use. */
 		open: (used: readonly UsedInvitation[], email: string, at: string): OpenInvitation[] =>
 			used.flatMap((one) => open(email, at, one) ?? []),
-		/** Uses invitations up. @returns what the event of the new account tells of them */
+		/** Uses invitations up. @returns what the event of the new account records of them */
 		end(invitations: readonly OpenInvitation[]): { invitation_id?: string; invited_by?: string } {
 			for (const { id } of invitations) end.run(id);
 			if (invitations.length === 0) return {};
