@@ -105,7 +105,7 @@ test("an export ends with what was the newest event at its first page", async ()
 	let { events, pagination } = await page();
 	const { last_seq } = ok(await client.get<Verified>("/audit/verify", { token: root.token }));
 	for (let pages = 0; pagination.next_cursor !== undefined; pages += 1) {
-		assert.ok(pages < 10, "it goes on for ever");
+		assert.ok(pages < 10, "it goes on forever");
 		await secret(client, root, slug, "LATER", "v");
 		({ events, pagination } = await page(pagination.next_cursor));
 	}

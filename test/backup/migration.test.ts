@@ -57,7 +57,7 @@ async function refusedThenAdopted(data: string, ...options: string[]): Promise<v
 	assert.equal(code, 0, stderr);
 }
 
-test("before a database is adopted and migrated there is a backup of it that is sound, and the log tells of it", async () => {
+test("before a database is adopted and migrated there is a backup of it that is sound, and the log records it", async () => {
 	await refusedThenAdopted(server.data);
 	await server.restart();
 	const client = api(server);

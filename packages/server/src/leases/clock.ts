@@ -30,7 +30,7 @@ export interface LeaseClock {
 	/** Saves the clock when that is due, and reports a jump. Call it about every second. */
 	tick(): Promise<void>;
 	/**
-	 * Tells whether a lease that is due since then may be revoked for its expiry now; each yes is good for one lease. Leases that only a jump
+	 * Tells whether a lease that is due since then may be revoked for its expiry now; each yes is valid for one lease. Leases that only a jump
 	 * made due wait for a minute and then pass at 100 a second, so that a wrong clock does not silently end everything.
 	 */
 	admits(due_at: number): boolean;

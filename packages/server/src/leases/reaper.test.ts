@@ -250,7 +250,7 @@ test("stopping begins nothing new and waits for what is under way", async (t) =>
 	assert.deepEqual([await stateOf(first), await stateOf(second)], ["revoked", "revoking"]);
 });
 
-test("stopping does not wait for ever", async (t) => {
+test("stopping does not wait forever", async (t) => {
 	const { add, at, reaper } = await openReaper(t, { grace_ms: 50 });
 	await add("revoking");
 	const open = hold(at("a"));

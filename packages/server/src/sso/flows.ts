@@ -119,7 +119,7 @@ function valuesOf(cookies: string | undefined, prefix: string): string[] {
 	return values.filter((value) => value.length <= MAX_COOKIE_CHARACTERS).slice(-MAX_OPEN);
 }
 
-/** Names what ends with a flow: its state, which is good for one login. */
+/** Names what ends with a flow: its state, which is valid for one login. */
 export function usedBy({ state, until_ms }: Pick<Flow, "state" | "until_ms">): OneTime {
 	return { digest: hash("sha256", `flow ${state}`, "buffer"), until: new Date(until_ms).toISOString() };
 }

@@ -147,7 +147,7 @@ export interface NewLink {
 /** The most identities that one account may have. */
 export const MAX_IDENTITIES = 20;
 
-/** A value that is good for one login: its digest, and the ISO 8601 UTC instant until which it must be remembered. */
+/** A value that is valid for one login: its digest, and the ISO 8601 UTC instant until which it must be remembered. */
 export interface OneTime {
 	digest: Buffer;
 	until: string;
