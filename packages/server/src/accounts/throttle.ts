@@ -111,7 +111,7 @@ export interface Throttle {
 }
 
 /**
- * Makes the throttle; it counts in memory, so a restart forgives.
+ * Makes the throttle; it counts in memory, so a restart resets it.
  * @param now monotonic milliseconds
  * @param beforeRefusal delay of a refusal that waits
  */
@@ -213,7 +213,7 @@ interface Guesser extends Requester {
 
 type Failures = ReturnType<typeof createFailures>;
 
-/** A few mistakes are nobody's attack: a pair shows once it waits. */
+/** A few mistakes are no attack: a pair shows once it waits. */
 function failureLimits(failures: readonly Failures[]): Limit[] {
 	return (["pair", "source", "account"] as const).map((kind) => {
 		const { max } = FAILURES[kind];

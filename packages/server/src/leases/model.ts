@@ -42,7 +42,7 @@ export const TRANSITIONS = {
 	settle: { leads: { revoking: "revoked", uncertain: "aborted" } },
 	/** Removal will be tried again. */
 	postpone: { leads: { revoking: "revoking", uncertain: "uncertain" } },
-	/** A person gives it up. */
+	/** A person abandons it. */
 	abandon: { leads: { intent: "abandoned", active: "abandoned", uncertain: "abandoned", revoking: "abandoned" } },
 	/** A closed credential is back at its target. */
 	reopen: { leads: { revoked: "revoking", aborted: "revoking", abandoned: "revoking" }, reason: "zombie" },

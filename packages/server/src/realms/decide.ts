@@ -27,7 +27,7 @@ export interface ChangeFacts extends Pick<RealmFacts, "owned" | "own_limit"> {
 	isOwnerEnabled: boolean;
 	/** True if the new owner is an enabled account with the role admin in the realm. */
 	isHeir: boolean;
-	/** Bindings of the present owner. */
+	/** Bindings of the current owner. */
 	memberships: number;
 }
 

@@ -20,7 +20,7 @@ function restorableBy(actor: Actor, now: Date): Restorable {
 	return { user_id: actor.instance_admin ? undefined : actor.user_id, since: endOfRestoring(now) };
 }
 
-/** Returns the time of deletion of those realms that can just not be restored any more. */
+/** Returns the latest time of deletion of realms that can no longer be restored. */
 function endOfRestoring(now: Date): string {
 	return new Date(now.getTime() - PURGE_AFTER_DAYS * DAY_MS).toISOString();
 }
