@@ -51,7 +51,7 @@ test("a provider is set from flags, files and a secret that is never shown", asy
 	assert.deepEqual(sent?.body, { type: "oidc", display_name: "Corp", config });
 });
 
-test("of a long setting a person is shown the beginning, a program everything", async () => {
+test("a person sees the beginning of a long setting, a program all of it", async () => {
 	const idp_metadata = `<EntityDescriptor>${"\u{1f5dd}".repeat(400)}</EntityDescriptor>\n`;
 	await using server = await startService(() => ({ body: { ...SHOWN, config: { idp_metadata } } }));
 	const { stdout } = await run(["sso", "show", "corp"], { env: server.env });

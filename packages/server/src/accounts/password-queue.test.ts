@@ -52,7 +52,7 @@ test("two run at once, and those that wait of one source in the order they came"
 	assert.deepEqual(await next(3), ["5"]);
 });
 
-test("of one source four wait, the fifth is refused, and other sources are not", async () => {
+test("four of one source wait, a fifth is refused, and other sources are not", async () => {
 	const { ask, refused, next, used } = setUp();
 	for (let count = 0; count < 80; count++) ask(`flood ${count}`, stranger("a"));
 	ask("other", stranger("b"));
@@ -87,7 +87,7 @@ test("strangers' sources take turns, however many of each wait", async () => {
 	assert.deepEqual(await next(9), ["a2", "b1", "c1", "a3", "b2", "c2", "b3", "c3"]);
 });
 
-test("of one IPv6 /48 sixteen wait, and its /64s have one turn together", async () => {
+test("sixteen of one IPv6 /48 wait, and its /64s share one turn", async () => {
 	const { ask, next, refused } = setUp(1);
 	ask("runs", stranger("192.0.2.1"));
 	for (let net = 0; net < 20; net++) ask(`six ${net}`, stranger(`2001:db8:1:${net}::/64`));
@@ -99,7 +99,7 @@ test("of one IPv6 /48 sixteen wait, and its /64s have one turn together", async 
 	assert.deepEqual(await next(4), ["six 0", "four", "six 1", "four again"]);
 });
 
-test("of all strangers 1,024 wait, further ones get 503, and the known are not refused", async () => {
+test("1,024 strangers wait, further ones get 503, and the known are not refused", async () => {
 	const { ask, refused, used, next } = setUp();
 	for (let source = 0; source < 400; source++)
 		for (let count = 0; count < 3; count++) ask(`${source} ${count}`, stranger(`s${source}`));
@@ -127,7 +127,7 @@ test("the known are served in turn by source, and of a source by account", async
 	assert.deepEqual(await next(7), ["own 0", "ada", "own 1", "own 2", "own 3", "own 4", "own 0 again"]);
 });
 
-test("of one account four wait where it is known, and its fifth is refused, and no other account", async () => {
+test("four of one account wait where it is known, its fifth is refused, and no other account is", async () => {
 	const { ask, refused, used } = setUp(1);
 	ask("runs", stranger("x"));
 	for (let count = 0; count < 5; count++) ask(`ada ${count}`, owner("ada", `s${count % 2}`));

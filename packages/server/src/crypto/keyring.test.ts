@@ -90,7 +90,7 @@ test("a store with data and no keyring gets no new one", async () => {
 	await assert.rejects(open({ ...keys, shared: async () => [] }), { exitCode: 65 });
 });
 
-test("of two first starts at once both continue with the same keys", async () => {
+test("two first starts at the same time continue with the same keys", async () => {
 	const keys = createMemoryKeyStore();
 	const [first, second] = await Promise.all([open(keys), open(keys)]);
 	assert.deepEqual(first.cursorKey(), second.cursorKey());

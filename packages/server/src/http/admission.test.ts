@@ -138,7 +138,7 @@ test("one source's flood takes half of what gets free when another asks, and bey
 	assert.equal(begun.filter((name) => name === "other").length, 4, begun.join(" "));
 });
 
-test("of 256 requests that come at once 64 wait, and the others are refused by name", async () => {
+test("64 of 256 simultaneous requests wait, and the others are refused by name", async () => {
 	// One of them begins in a turn of the event loop, so that all arrive while a slot is free.
 	const { begun, used, port } = await serve({ turn_ms: Number.MIN_VALUE });
 	const sockets = Array.from({ length: 256 }, () => connect(port, "127.0.0.1"));

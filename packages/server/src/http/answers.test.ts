@@ -194,7 +194,7 @@ test("what fails before anything is sent is answered with its own status, later 
 	assert.equal(late.used("answer_bytes"), 0);
 });
 
-test("of an answer that nobody reads no more is made than what the kernel takes, and what it holds is counted", async (t) => {
+test("an answer that nobody reads is made only as far as the kernel takes it, and what it holds is counted", async (t) => {
 	const { made, used, ignore } = await serve(t, (of) => makePieces(of, 10_000));
 	for (let count = 0; count < 16; count++) ignore(`192.0.2.${count}`);
 	await until(() => used("answer_bytes") === 8 * MIB);

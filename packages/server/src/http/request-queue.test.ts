@@ -40,7 +40,7 @@ test("a source that is alone has every slot, and begins immediately", () => {
 	assert.deepEqual(requests.count(), { held: 4, waiting: 2, late: 0 });
 });
 
-test("of two free slots, a source with many requests gets one and a later source the other", async () => {
+test("a source with many requests gets one of two free slots, and a later source the other", async () => {
 	const { begun, enter, finish } = bench();
 	enter("flood", 12);
 	enter("b", 3);

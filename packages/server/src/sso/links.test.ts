@@ -152,7 +152,7 @@ test("the last way to sign in to an account without a password stays", async () 
 	assert.equal((await namesOf(actor)).length, 1);
 });
 
-test("of two accounts only one has an identity", async () => {
+test("only one of two accounts has an identity", async () => {
 	const [actor, other] = [await signedIn(stored), await signedIn(stored)];
 	const person = await link(actor, PASSWORD);
 	await assert.rejects(link(other, PASSWORD, person), { name: "SsoRefusal", reason: "linked_elsewhere" });

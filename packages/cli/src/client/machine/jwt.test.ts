@@ -11,7 +11,7 @@ const AUDIENCE = "https://svc.example.com";
 /** Names of the sources, in the order in which they are looked for. */
 const ORDER = ["named", "usual", "github", "variable"] as const;
 
-test("of several sources of a JWT the first is used: SVC_JWT_FILE, the usual file, GitHub, SVC_ID_TOKEN", async () => {
+test("the first of several sources of a JWT is used: SVC_JWT_FILE, the usual file, GitHub, SVC_ID_TOKEN", async () => {
 	await using server = await startMachineService();
 	await using folder = await temporaryFolder();
 	const [named, usual] = [join(folder.path, "named"), join(folder.path, "usual")];
@@ -48,7 +48,7 @@ test("the usual file must be as trustworthy as one that is named, and hold a JWT
 	await assert.rejects(findJwtSource(io, usual), { kind: "usage", message: /\/\S/, hint: /^chmod go-w / });
 });
 
-test("of two sources, a command sends the JWT of the first", async () => {
+test("a command sends the JWT of the first of two sources", async () => {
 	await using folder = await temporaryFolder();
 	const file = join(folder.path, "jwt");
 	await writeFile(file, jwtOf({ of: "file" }));

@@ -64,7 +64,7 @@ test("numbers, true and false are the text as it is written", async () => {
 	);
 });
 
-test("of a key in data and stringData, the one of stringData is read, and the other one is named as skipped", async () => {
+test("where data and stringData have the same key, that of stringData is read, and the other is named as skipped", async () => {
 	const { entries, skipped } = await read("kind: Secret\ndata:\n  A: YQ==\n  B: Yg==\nstringData:\n  A: new\n");
 	assert.deepEqual(entries, [
 		{ key: "B", value: "b", line: 4 },

@@ -46,7 +46,7 @@ test("people with names of their own are counted for themselves", () => {
 	assert.equal(accountOf({ user_base_dn: "no name" }, `UID=alice,${PEOPLE}`), `uid=alice,${PEOPLE}`);
 });
 
-test("of a name that is too long only the beginning is looked at", () => {
+test("only the beginning of a name that is too long is read", () => {
 	named("\ufdfa");
 	// The least time that reading all of it would take on this machine.
 	const whole_us = cpuOf(() => "\ufdfa".repeat(1_048_576).normalize("NFKD"));

@@ -94,7 +94,7 @@ test("one that never answers: at the first step, at her bind, and in the middle 
 	]);
 });
 
-test("of one directory three questions are asked and sixteen wait, and a further one is refused by name", async (t) => {
+test("one directory is asked three questions, sixteen wait, and a further one is refused by name", async (t) => {
 	const fake = await fakeFor(t, silence);
 	const [ldap, settings] = [ldapFor(t), settingsOf({ url: fake.url })];
 	const [limit = assert.fail()] = ldap.limits;

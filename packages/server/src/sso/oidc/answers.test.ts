@@ -55,7 +55,7 @@ test(
 	}),
 );
 
-test("of one source, four logins ask a provider at once and sixteen wait; another source does not wait for them", async () => {
+test("four logins of one source ask a provider and sixteen wait; another source does not wait for them", async () => {
 	const peer = await startWith({ faults: { token: { does: "hang" } } });
 	const [oidc, settings] = [createOidc(), settingsOf(peer)];
 	const begin = (source: string) => {

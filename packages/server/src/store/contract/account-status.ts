@@ -26,7 +26,7 @@ export async function accountStatusContract(openStore: OpenStore): Promise<void>
 		assert.deepEqual(await status(), [true, false]);
 	});
 
-	test("of two instance admins who step down at once one stays", async () => {
+	test("one of two instance admins who step down at once stays", async () => {
 		assert.equal(await setAdmin(bob, true), "done");
 		assert.deepEqual(await status(), [true, true]);
 		assert.deepEqual(await Promise.all([setAdmin(ada, false), setAdmin(bob, false)]), ["done", "last_admin"]);

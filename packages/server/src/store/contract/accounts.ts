@@ -25,7 +25,7 @@ export async function accountContract(openStore: OpenStore): Promise<void> {
 	const isOpen = async (jti: string, user_id: string) =>
 		(await accounts.sessionOwner(jti, user_id, MADE_AT)) !== undefined;
 
-	test("of a store without accounts there is none, and the first of two that register at once is the instance admin", async () => {
+	test("a new store has no account, and the first of two that register at once is the instance admin", async () => {
 		assert.equal(await accounts.hadAny(), false);
 		const start = await countEvents(store);
 		const both = [anAccount(), anAccount({ instance_admin: false })];

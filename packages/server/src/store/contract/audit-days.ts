@@ -71,7 +71,7 @@ export async function auditDayContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await audit.readsPerDay(secret("NONE", "prod"), JUNE, 1000), { reads: [0, 0, 0], isCut: false });
 	});
 
-	test("of a key with too many events only the last days are counted, each of them whole", async () => {
+	test("only the last days of a key with too many events are counted, each of them whole", async () => {
 		const JULY = { starts: ["2031-07-01", "2031-07-02", "2031-07-03"], end: "2031-07-04" };
 		const reads = Array.from({ length: 1500 }, () =>
 			event("2031-07-02T00:00:00.000Z", "secret.read", { key: "HOT", environment: "prod" }),

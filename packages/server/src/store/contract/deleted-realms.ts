@@ -134,7 +134,7 @@ export async function deletedRealmContract(openStore: OpenStore): Promise<void> 
 		assert.equal((await realms.access(`${realm.slug}-old`, owner.id))?.id, realm.id);
 	});
 
-	test("of ten restores of realms with one slug, the first has it", async () => {
+	test("the first of ten restores of realms with one slug has it", async () => {
 		const ten = [];
 		for (let count = 0; count < 10; count++) ten.push((await deletedRealm({ slug: "contested-again" })).realm);
 		const outcomes = await Promise.all(ten.map((realm) => restore(realm)));
@@ -183,7 +183,7 @@ export async function deletedRealmContract(openStore: OpenStore): Promise<void> 
 		assert.equal(await realms.countDeleted({ user_id: undefined, since: "" }), all.length);
 	});
 
-	test("of several deletions of one slug the newest is found, unless an id names one", async () => {
+	test("the newest of several deletions of one slug is found, unless an id names one", async () => {
 		const slug = "many-times";
 		const [first, last] = [
 			(await deletedRealm({ slug }, MARCH(3))).realm,

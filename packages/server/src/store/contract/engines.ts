@@ -59,7 +59,7 @@ export async function engineContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await engines.configById(first.id), undefined);
 	});
 
-	test("of two that set a configuration at once, the second's is in place and the first's is gone", async () => {
+	test("when two set a configuration at once, the second's is in place and the first's is gone", async () => {
 		const engine = anEngine();
 		const [first, second] = await Promise.all([set({ engine }), set({ engine })]);
 		assert.deepEqual([await stateOf(first), await stateOf(second)], [undefined, "active"]);

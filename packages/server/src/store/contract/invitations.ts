@@ -223,7 +223,7 @@ export async function invitationUseContract(openStore: OpenStore): Promise<void>
 		assert.equal((await use(invitation)).outcome, "not_invited", "it is used up");
 	});
 
-	test("of two simultaneous uses, one succeeds", async () => {
+	test("one of two simultaneous uses succeeds", async () => {
 		const invitation = await invite(ada);
 		const outcomes = (await Promise.all([use(invitation), use(invitation)])).map(({ outcome }) => outcome);
 		assert.deepEqual(outcomes, ["done", "not_invited"]);

@@ -34,7 +34,7 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await countEvents(store), 1);
 	});
 
-	test("of two that initialise at once, one does", async (t) => {
+	test("one of two that initialise at once does", async (t) => {
 		const { store } = await openStore(t);
 		const initialize = (fingerprint: string) => store.keys.initialize({ fingerprint, keys: [] }, anEvent());
 		assert.deepEqual(await Promise.all([initialize("a"), initialize("b")]), ["done", "exists"]);

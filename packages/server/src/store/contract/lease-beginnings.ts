@@ -36,7 +36,7 @@ export async function leaseBeginningContract(openStore: OpenStore): Promise<void
 		assert.deepEqual(await eventsAfter(store, start), [["engine.generate", {}]]);
 	});
 
-	test("of 200 that begin at once with a limit of 50, exactly 50 do, and the others leave nothing", async () => {
+	test("exactly 50 of 200 that begin at once with a limit of 50 do, and the others leave nothing", async () => {
 		const start = await countEvents(store);
 		const made = Array.from({ length: 200 }, () => aLease(realm.id, { engine: "limited" }));
 		assert.deepEqual(tally(await Promise.all(made.map((lease) => begin(lease, 50)))), { done: 50, limit_reached: 150 });
@@ -146,7 +146,7 @@ export async function leaseBeginningContract(openStore: OpenStore): Promise<void
 		assert.equal(await begin(aLease(realm.id, { engine, config_id: old.id })), "config_gone");
 	});
 
-	test("of one realm's leases under the configuration of all realms, those that are open count against the realm's limit", async () => {
+	test("a realm's open leases under the configuration of all realms count against the realm's limit", async () => {
 		const [engine, other] = ["shared", await addRealm(store, owner)];
 		const at = (realm_id: string, config_realm_id = "") => {
 			const lease = aLease(realm_id, { engine, config_realm_id });

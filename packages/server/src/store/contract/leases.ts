@@ -158,7 +158,7 @@ export async function leaseContract(openStore: OpenStore): Promise<void> {
 		"two looks that find it again": ["revoked", ["reopen", "reopen"]],
 	};
 	for (const [who, [state, names]] of Object.entries(RACES)) {
-		test(`of ${who} at the same moment, the first changes the lease and the second changes nothing`, async () => {
+		test(`when ${who} come at the same moment, the first changes the lease and the second changes nothing`, async () => {
 			const realm = await addRealm(store, owner);
 			const before = await addLease(store, state, aLease(realm.id));
 			const [first, second] = names.map((name) => OPERATIONS[name] ?? assert.fail(name));

@@ -46,7 +46,7 @@ export async function resetContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await countEvents(store), start + 3);
 	});
 
-	test("of two simultaneous uses, one succeeds; it ends all sessions, and each realm's log tells", async () => {
+	test("one of two simultaneous uses succeeds; it ends all sessions, and each realm's log records it", async () => {
 		const { account, code } = await withCode();
 		const owned = await addRealm(store, account);
 		const member = await addRealm(store, root);

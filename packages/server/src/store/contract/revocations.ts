@@ -46,7 +46,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		return { people, realms, sessions, tokens, revoke };
 	}
 
-	test("of a user everything is revoked, with one event that counts it", async () => {
+	test("everything of a user is revoked, with one event that counts it", async () => {
 		const { people, tokens, sessions, revoke } = await setUp();
 		const [ada, bob] = people;
 		const start = await countEvents(store);
@@ -206,7 +206,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		});
 	});
 
-	test("of a user late links are revoked, but not the one that made the account, and none of a realm or when they are to stay", async () => {
+	test("a user's recent links are revoked, except the one that made the account; none is when a realm is revoked or links are to stay", async () => {
 		const { realms, revoke } = await setUp();
 		const account = anAccount({ password: null });
 		const arrive = (subject: string, created_at: string, arrival: SsoLogin["arrival"]) =>

@@ -226,7 +226,7 @@ export async function secretContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await secrets.purgeDeleted(MADE_AT, anEvent()), 0);
 	});
 
-	test("of two that delete one secret at once, one does", async () => {
+	test("one of two simultaneous deletions of a secret succeeds", async () => {
 		const realm = await newRealm();
 		await set(realm, "k");
 		assert.deepEqual(await Promise.all([remove(realm, "k"), remove(realm, "k")]), [true, false]);

@@ -89,7 +89,7 @@ export async function ssoContract(openStore: OpenStore): Promise<void> {
 		}
 	});
 
-	test("of ten logins of one new person that are decided at once, one adds the account and nine have to be decided again", async () => {
+	test("one of ten logins of a new person that are decided at once adds the account, and nine have to be decided again", async () => {
 		const identity = someone();
 		const outcomes = await Promise.all(
 			Array.from({ length: 10 }, () => {

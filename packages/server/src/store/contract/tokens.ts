@@ -67,7 +67,7 @@ export async function tokenContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await countEvents(store), start + 1);
 	});
 
-	test("of two that revoke one token at once, one does", async () => {
+	test("one of two simultaneous revocations of a token succeeds", async () => {
 		const { id } = await add();
 		const revoke = () => tokens.revoke({ id, user_id: ada.id }, anEvent());
 		assert.deepEqual(await Promise.all([revoke(), revoke()]), ["done", "none"]);
