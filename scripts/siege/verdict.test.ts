@@ -49,7 +49,7 @@ test("what an ordinary client gets may take three times as long as idle, or 50 m
 	assert.equal(judged({ attacked: figures(40, { kept_p99_ms: 51 }) }).holds, false);
 });
 
-test("of several runs the middle one counts, and of what is left the worst", () => {
+test("the middle one of several runs counts, and the worst of what is left", () => {
 	assert.equal(judged({ attacked: figures(9000) }, {}, {}).holds, true);
 	assert.equal(judged({ attacked: figures(9000) }, { attacked: figures(9000) }, {}).holds, false);
 	assert.deepEqual(judged({ left: { ...NOTHING, close_wait: 1 } }, {}, {}).left, ["1 CLOSE_WAIT"]);

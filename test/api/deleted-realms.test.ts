@@ -145,7 +145,7 @@ test("a realm that came back under another slug gets its own one back when that 
 	assert.partialDeepStrictEqual(ok(kept), { value: "a value" });
 });
 
-test("of a slug that was deleted several times, the newest comes back, or the one that is named", async () => {
+test("the newest of several deletions of a slug is restored, or the one that is named", async () => {
 	const { slug, id: first } = await deletedRealm();
 	ok(await client.post("/realms", { slug, name: "Second" }, asAda()), 201);
 	await remove(slug);

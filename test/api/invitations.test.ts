@@ -100,7 +100,7 @@ test("a wrong code, another's address, an ended, a replaced and a used one get t
 	assert.deepEqual([last?.actor, last?.data.method, last?.data.reason], [email, "invitation", "code"]);
 });
 
-test("of two simultaneous uses, one creates the account", async () => {
+test("one of two simultaneous uses creates the account", async () => {
 	const { email, code } = await invitation(client, ada);
 	const answers = await Promise.all([register(email, code), register(email, code)]);
 	assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 401]);

@@ -144,7 +144,7 @@ test("all are promoted or none: a version that is not the one that was seen refu
 	);
 });
 
-test("of promotions that race each other with the same versions one wins", async () => {
+test("one of several promotions of the same versions wins the race", async () => {
 	await start();
 	const asked = [{ key: "OTHER", from_version: 2, to_version: 1 }];
 	const statuses = (await Promise.all(Array.from({ length: 8 }, () => promote(asked)))).map(({ status }) => status);

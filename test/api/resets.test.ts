@@ -114,7 +114,7 @@ test("the log of each realm of the account tells who made the code, and a short 
 	assert.doesNotMatch(JSON.stringify(await events(client, root, "")), new RegExp(code));
 });
 
-test("of two uses at once one sets the password", async () => {
+test("one of two simultaneous uses sets the password", async () => {
 	const hugo = await person(client, "hugo");
 	const code = await codeFor(hugo);
 	const answers = await Promise.all([reset(hugo, code, `${NEW} 1`), reset(hugo, code, `${NEW} 2`)]);

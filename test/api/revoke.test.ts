@@ -78,7 +78,7 @@ test("what a user holds ends together: sessions and tokens immediately, credenti
 	await login(client, who);
 });
 
-test("of a realm the tokens limited to it and its credentials end, and nobody's session does", async () => {
+test("revoking a realm ends the tokens limited to it and its credentials, and nobody's session", async () => {
 	const { who, token, lease } = await member("bob");
 	const other = await apiToken(client, who, "read");
 	const { sessions, tokens, leases } = ok(await revoke({ realm: slug }));

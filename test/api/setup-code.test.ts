@@ -43,7 +43,7 @@ test("without the code nobody becomes the first account, in no mode but open", a
 	await server.restart({ SVC_REGISTRATION_MODE: "admin" });
 });
 
-test("of many who have the code at once, one becomes the instance admin and the others nothing", async () => {
+test("one of many who use the code at once becomes the instance admin, and the others get no account", async () => {
 	const answers = await Promise.all(Array.from({ length: 4 }, () => register({ setup_code: code })));
 	assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409, 409, 409]);
 	const { email } = ok(answers.find(({ status }) => status === 201) ?? assert.fail(), 201);

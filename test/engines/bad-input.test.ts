@@ -242,7 +242,7 @@ for (const subject of SUBJECTS) {
 	});
 }
 
-test("of a role that nobody has, no more is written down than a role's name may be long", async () => {
+test("the log keeps no more of an unknown role than a role's name may be long", async () => {
 	const role = CANARY.padEnd(200 * 1024, "x");
 	for (const subject of SUBJECTS.filter(({ type }) => ["containerorch", "pki"].includes(type)))
 		await ask(subject, "generate", { role });

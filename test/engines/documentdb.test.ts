@@ -245,7 +245,7 @@ test("a user that somebody dropped by hand counts as revoked", options, async ()
 	assert.equal((await world.leaseOf(answer)).state, "revoked");
 });
 
-test("of thirty at once exactly max_connections are made, and each end makes room", options, async () => {
+test("exactly max_connections of thirty at once are made, and each end makes room", options, async () => {
 	const slug = await configured({ max_connections: 5 });
 	const answers = await Promise.all(Array.from({ length: 30 }, () => generate({}, slug)));
 	const won = answers.filter(({ status }) => status === 200).map(({ body }) => body.username);

@@ -138,7 +138,7 @@ test("a name that nobody made is answered when it is absent, and left alone when
 	assert.equal(await isThere("svc_00000002"), true);
 });
 
-test("of two hundred at once exactly max_connections are made", options, async () => {
+test("exactly max_connections of two hundred at once are made", options, async () => {
 	const other = await realm(world.client, world.admin, unique("crowd"));
 	const path = `/api/v1/realms/${other.slug}/engines/keyvalue/config`;
 	const raw = JSON.stringify({ address: redis.address, password: redis.password, max_connections: 50 });

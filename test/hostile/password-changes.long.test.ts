@@ -43,7 +43,7 @@ test("the owner's change that is answered first ends the one of a thief that was
 	assert.deepEqual([await opens(owner, OWNERS), await opens(owner, THIEFS)], [true, false]);
 });
 
-test("of two changes of one session the second finds another password", async () => {
+test("the second of two changes of one session finds another password", async () => {
 	const { owner, thief } = await robbed();
 	const { answer } = await holding.during(
 		() => change(thief, owner, THIEFS),
@@ -76,7 +76,7 @@ test("disabling and enabling an account ends a change of its password that was d
 	assert.deepEqual([await opens(owner, owner.password), await opens(owner, THIEFS)], [true, false]);
 });
 
-test("of changes that are asked for at once exactly one is made, and its password holds", async () => {
+test("exactly one of several simultaneous changes is made, and its password is valid", async () => {
 	const owner = await person(client, "owner");
 	const sessions = [owner.token, await login(client, owner), await login(client, owner)];
 	const wanted = [...sessions, owner.token].map((token, index) => ({ token, password: `new password No. ${index}` }));

@@ -126,7 +126,7 @@ test("an owner is not locked out of a known source by guesses from many others, 
 	assert.equal((await attempt("127.0.0.1", ada.email, PASSWORD)).status, 200);
 });
 
-test("of an account that 36 addresses guess at strangers wait, and its owner signs in where it is known", async () => {
+test("while 36 addresses guess at an account, strangers wait, and its owner signs in where it is known", async () => {
 	for (let round = 0; round < 3; round++)
 		await Promise.all(Array.from({ length: 36 }, (_, index) => attempt(`127.0.8.${index + 1}`, ada.email)));
 	assert.equal((await attempt("127.0.9.1", ada.email, PASSWORD)).status, 429, "a stranger with the password, too");

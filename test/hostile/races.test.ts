@@ -30,7 +30,7 @@ function oneWinner(answers: readonly Answer[], won: number, lost: number): void 
 	assert.deepEqual(statuses, [won, ...Array.from({ length: RIVALS - 1 }, () => lost)]);
 }
 
-test("of registrations of one e-mail in many spellings, one wins", async () => {
+test("one of several registrations of an e-mail in many spellings wins", async () => {
 	const email = `${unique("wanted")}@example.test`;
 	const spellings = [email, email.toUpperCase(), ` ${email}`, email.replace("w", "W"), email.replace("w", "\uff57")];
 	const answers = await Promise.all(
@@ -40,7 +40,7 @@ test("of registrations of one e-mail in many spellings, one wins", async () => {
 	ok(await client.post("/auth/login", { email, password: PASSWORD }));
 });
 
-test("of realms of one slug, one wins", async () => {
+test("one of several realms with the same slug wins", async () => {
 	const slug = unique("wanted");
 	const answers = await rivals((index) =>
 		client.post<Realm>("/realms", { slug, name: `No. ${index}` }, { token: (index % 2 ? alice : bob).token }),
@@ -51,7 +51,7 @@ test("of realms of one slug, one wins", async () => {
 	assert.deepEqual(ok(await client.get(`/realms/${slug}`, { token: owner.token })), winner);
 });
 
-test("of bindings of one person, one wins", async () => {
+test("one of several bindings of a person wins", async () => {
 	const { slug } = await realm(client, alice);
 	const path = `/realms/${slug}/policy/bindings`;
 	const roles = ["viewer", "member", "admin"];
@@ -66,7 +66,7 @@ test("of bindings of one person, one wins", async () => {
 	);
 });
 
-test("of deletions of one thing, one wins", async () => {
+test("one of several deletions of a thing wins", async () => {
 	const { slug } = await realm(client, alice);
 	const { token } = alice;
 	await bind(client, alice, slug, bob, "viewer");

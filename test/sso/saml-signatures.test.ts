@@ -230,7 +230,7 @@ test("what was changed after it was signed, or not signed at all, is refused", o
 	await examiner().expect(changes, "signature");
 });
 
-test("of two signatures both have to fit", options, async () => {
+test("two signatures both have to fit", options, async () => {
 	const { said, key } = examiner();
 	const foreign = makeKey("rsa:2048");
 	const sign = (element: string, signing: Signing) => withSignature(element, writeSignature(element, signing));
