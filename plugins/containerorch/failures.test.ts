@@ -86,7 +86,7 @@ test("an undo finds its objects gone, and that is what was wanted", async (t) =>
 	}
 });
 
-test("what could not be deleted is said after what went wrong first", async (t) => {
+test("leftovers that could not be deleted are reported after the first failure", async (t) => {
 	const bench = await startBench(t);
 	bench.fake.fault("delete_binding", { does: "answer", status: 403, body: "no" });
 	bench.fake.fault("delete_account", { does: "drop" });

@@ -154,7 +154,7 @@ for (const [method, params, error] of REFUSED) {
 	});
 }
 
-test("what is no JSON is refused", async () => {
+test("anything that is not JSON is refused", async () => {
 	for (const line of ["", "ping", '{"method":"generate","params":{', '{"method":"ping","method":"generate"}']) {
 		assert.match((await send(line)).error, /^parsing params: the request /);
 	}

@@ -73,7 +73,7 @@ for (const [secret, code, valid] of VALIDATED) {
 	});
 }
 
-test("what is not base32 is no secret, even where a lenient reader finds one", async () => {
+test("text that is not base32 is not a secret, even where a lenient reader finds one", async () => {
 	const timestamp = 1_234_567_890_000;
 	for (const [text, read] of [
 		["ſſſſ", "SSSS"],

@@ -40,7 +40,7 @@ test("an engine answers while its input is open, and the end of the input ends i
 	assert.deepEqual(await ended, QUIET_END);
 });
 
-test("what was asked before the input ended is answered", async () => {
+test("requests from before the end of the input are answered", async () => {
 	const { child, ended } = start();
 	const [chunks] = await Promise.all([child.stdout.toArray(), ended, child.stdin.end(PING.repeat(100))]);
 	assert.equal(chunks.join(""), HEALTHY.repeat(100));

@@ -99,7 +99,7 @@ test("params are an object, empty when there are none", async () => {
 	}
 });
 
-test("what is no request is answered with the engine's own beginning, and the next request is served", async () => {
+test("anything that is not a request is answered with the engine's own beginning, and the next request is served", async () => {
 	for (const [invalidParams, beginning] of [
 		[{}, "invalid params"],
 		[{ invalidParams: "parsing params" }, "parsing params"],

@@ -126,7 +126,7 @@ for (const [change, message] of REFUSED) {
 	});
 }
 
-test("what is no object is no descriptor", () => {
+test("anything that is not an object is not a descriptor", () => {
 	for (const value of [null, undefined, "x", 5, []]) assert.throws(() => parseDescriptor(value), DescriptorError);
 });
 

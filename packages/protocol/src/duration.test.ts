@@ -52,7 +52,7 @@ const REFUSED: unknown[] = [
 ];
 for (const value of REFUSED) {
 	const shown = typeof value === "string" ? JSON.stringify(value.slice(0, 20)) : typeof value;
-	test(`what is no duration is refused: ${shown}`, () => {
+	test(`anything that is not a duration is refused: ${shown}`, () => {
 		assert.throws(() => parseDuration(value), DurationError);
 	});
 }

@@ -17,7 +17,7 @@ test("what is JSON is read as JSON.parse reads it", () => {
 	for (const text of texts) assert.deepEqual(parse(text), JSON.parse(text), text.slice(0, 80));
 });
 
-test("what is no JSON is refused", () => {
+test("anything that is not JSON is refused", () => {
 	const texts = [
 		...["", " ", "{", "[", '"', '"a\\', '{"a"', '{"a":', '{"a":1', "[1,", "tru", "-", "1e", '"\\u00'],
 		...["{}{}", "[]]", "1 2", "[,1]", "[1,,2]", "[1,]", '{"a":1,}', "{,}", '{"a",1}', "{:1}", "{a:1}", "{1:1}"],

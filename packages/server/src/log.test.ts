@@ -53,7 +53,7 @@ test("an error is its name, its code, where it was thrown and its causes; its me
 	assert.deepEqual([error.cause.name, error.cause.code], ["TypeError", "EINVAL"]);
 });
 
-test("what a database says of a statement it was given stays out of the log", async (t) => {
+test("a database's words about a statement stay out of the log", async (t) => {
 	const db = openWriter(`${await makeFolder(t)}/svc.db`);
 	t.after(() => db.close());
 	db.exec("CREATE TABLE t (x INTEGER CHECK (x <> 1)) STRICT");
@@ -77,7 +77,7 @@ test("what a database says of a statement it was given stays out of the log", as
 	for (const entry of entries()) assert.match((entry.error as { code?: string }).code ?? "SQLITE", /^SQLITE/);
 });
 
-test("what is thrown without being an error is logged by its kind alone", () => {
+test("a thrown value that is not an error is logged by its kind alone", () => {
 	const { log, entries } = createTestLog();
 	for (const error of ["CANARY", 5, null, { message: "CANARY" }, () => "CANARY"]) log("error", "failed", { error });
 	assert.deepEqual(

@@ -16,7 +16,7 @@ function withExtension(id: Buffer, value: Buffer): CertificateFields {
 	return { ...fields, extensions: [...others, { id, value, isCritical: false }] };
 }
 
-test("what is issued here breaks no rule", () => {
+test("certificates issued here break no rule", () => {
 	assert.equal(faultOfProfile(fields, false), undefined);
 	assert.equal(faultOfProfile(authority.fields, true), undefined);
 });

@@ -101,7 +101,7 @@ test("a file is new, only its owner can read it, and one that is there stays wit
 	assert.deepEqual(await readdir(folder.path), [".env"]);
 });
 
-test("what is no file is never replaced, and a folder that is not there is an error", async () => {
+test("anything that is not a file is never replaced, and a folder that is not there is an error", async () => {
 	await using server = await start();
 	await using folder = await temporaryFolder();
 	await mkdir(join(folder.path, "folder"));

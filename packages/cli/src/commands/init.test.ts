@@ -72,7 +72,7 @@ test("a wrong setup code that was typed is called wrong", async () => {
 	assert.match(stderr, /\bsetup code\b.*\nhint: .*\bsetup-code\b/);
 });
 
-test("what is no setup code is not sent, whatever lies in its place", async () => {
+test("anything that is not a setup code is not sent, whatever is in its place", async () => {
 	await using home = await temporaryFolder();
 	await using server = await startNew();
 	const file = join(home.path, "setup-code");

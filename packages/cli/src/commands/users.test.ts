@@ -106,7 +106,7 @@ test("how much somebody may keep is shown, and changed by what is named", async 
 	assert.equal(put().length, 3);
 });
 
-test("what somebody holds is revoked once that was confirmed, and each kind is counted", async () => {
+test("everything that somebody holds is revoked after a confirmation, and each kind is counted", async () => {
 	await using server = await start({ ...ADA, disabled: false });
 	const revoke = ["revoke", "--user", "ada@example.com"];
 	assert.equal((await run(revoke, { env: server.env, typed: ["n\n"] })).code, 1);

@@ -29,7 +29,7 @@ for (const [keys, line] of TYPED) {
 	});
 }
 
-test("what is typed at a hidden question is not shown from the moment on at which the question is there", async () => {
+test("what is typed at a hidden question is not shown once the question is there", async () => {
 	let isHidden = false;
 	const seen: [text: string, isHidden: boolean][] = [];
 	const { io } = fakeIo({ typed: ["quick\r"], heard: (text) => seen.push([text, isHidden]) });

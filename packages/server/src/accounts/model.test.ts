@@ -127,7 +127,7 @@ test("a name is optional, and text of at most 255 bytes", () => {
 	for (const name of ["é".repeat(128), "\ud800", 5, ["Ada"]]) assert.throws(() => nameOf(name), AppError);
 });
 
-test("what is far too long is not made longer before it is refused", () => {
+test("a text that is far too long is not made longer before it is refused", () => {
 	// One of these is 18 characters after NFKC.
 	const long = "\ufdfa".repeat(349_000);
 	assert.deepEqual(check(Login, { email: long, password: long }), { email: "", password: "\0" });

@@ -39,7 +39,7 @@ test("a token with any one character changed is refused", () => {
 	}
 });
 
-test("what is no token is refused", () => {
+test("anything that is not a token is refused", () => {
 	const { token } = makeToken(system.randomBytes);
 	const wrong = [
 		"",
@@ -54,7 +54,7 @@ test("what is no token is refused", () => {
 	for (const text of wrong) assert.equal(tokenDigest(text), undefined);
 });
 
-test("what has a right checksum and another shape is refused", () => {
+test("a right checksum in another shape is refused", () => {
 	const body = makeToken(system.randomBytes).token.slice(0, -6);
 	assert.ok(tokenDigest(body + checksum(body)));
 	for (const other of [

@@ -81,7 +81,7 @@ test("a record with any one bit turned over, cut short or made longer does not o
 	assert.equal(openRecord(KEY, CONTEXT, Buffer.concat([box, Buffer.alloc(1)])), undefined);
 });
 
-test("what is no box names no key", () => {
+test("anything that is not a box names no key", () => {
 	const box = sealRecord(KEY, CONTEXT, Buffer.alloc(0), randomBytes);
 	assert.equal(keyIdOf(box.subarray(0, -1)), undefined);
 	assert.equal(keyIdOf(Buffer.concat([Buffer.from([2]), box.subarray(1)])), undefined);

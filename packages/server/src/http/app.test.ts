@@ -226,7 +226,7 @@ test("the token comes before the query, the query before the body, and the rule 
 });
 
 for (const path of ["/fails/plainly", "/fails/with-text", "/fails/with-nothing", "/fails/with-object"]) {
-	test(`what nobody expected is 500 and shows nothing, neither to the caller nor in the log: ${path}`, async () => {
+	test(`an unexpected error is 500 and shows nothing, neither to the caller nor in the log: ${path}`, async () => {
 		lines.length = 0;
 		const found = await ask("GET", path);
 		assert.deepEqual([found.status, codeOf(found)], [500, "internal_error"]);

@@ -117,7 +117,7 @@ const MALFORMED: Record<string, readonly string[]> = {
 };
 
 for (const [what, texts] of Object.entries(MALFORMED)) {
-	test(`what is no JSON is refused: ${what}`, () => {
+	test(`anything that is not JSON is refused: ${what}`, () => {
 		for (const text of texts) {
 			assert.throws(() => JSON.parse(text), SyntaxError, text);
 			assert.throws(() => parse(text), isInvalid(/^the body /), text);

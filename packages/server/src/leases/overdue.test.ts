@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createOverdue } from "./overdue.ts";
 import { openReaper } from "./testing.ts";
 
-test("what is late is looked up once a second, however often that is asked for", async (t) => {
+test("late leases are looked up once a second, however often they are asked for", async (t) => {
 	const { add, needs, store, system } = await openReaper(t);
 	const { id } = await add("revoking");
 	let looks = 0;

@@ -80,7 +80,7 @@ test("an intent that was not confirmed in time becomes uncertain and is revoked"
 	assert.equal(await stateOf(lease), "aborted");
 });
 
-test("what is closed, or is not there, is left alone", async (t) => {
+test("a lease that is closed, or does not exist, is left alone", async (t) => {
 	const { add, needs, at, store } = await setUp(t);
 	const closed = [await add("revoked"), await add("aborted"), await add("abandoned")];
 	const start = await countEvents(store);

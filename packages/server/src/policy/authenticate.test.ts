@@ -191,7 +191,7 @@ test("a session works for a day, whatever was remembered of it", async () => {
 	await assert.rejects(call(`Bearer ${token}`), AppError);
 });
 
-test("what is remembered of a session or token lets nobody in from the moment on at which it ends", async () => {
+test("a cached session or token lets nobody in from the moment at which it ends", async () => {
 	const end = new Date(system.now().getTime() + SESSION_SECONDS * 1000).toISOString();
 	const { token: session } = await signIn();
 	const { token } = await mint(bob.id, { expires_at: end });

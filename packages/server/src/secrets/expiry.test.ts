@@ -13,7 +13,7 @@ const session = aSession(account.id);
 await rules.store.accounts.openSession({ session, password: account.password }, anEvent());
 const actor = actorOf(account, { jti: session.jti });
 
-test("what is remembered of a secret is expired from the moment on at which it expires", async () => {
+test("a cached secret is expired from the moment at which it expires", async () => {
 	const { store, system, keyring } = rules;
 	const needs = (enforce_expiry: boolean): SecretNeeds => ({ ...rules, enforce_expiry, realm_bytes: 1024 ** 2 });
 	const { slug } = await addRealm(store, account, { keyring });

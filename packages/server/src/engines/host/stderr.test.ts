@@ -34,7 +34,7 @@ test("control characters and what cannot be seen are written out", async () => {
 	assert.deepEqual(messages, ["\\u{1b}[31mred\\u{7}\\u{0} \\u{202e}evil\\u{2028} \\u{9b}"]);
 });
 
-test("what is no text is logged as far as it is text", async () => {
+test("bytes that are not text are logged as far as they are text", async () => {
 	const { messages } = await logged([Buffer.from([0xff, 0xfe, 0x41, 0x0a])]);
 	assert.deepEqual(messages, ["\ufffd\ufffdA"]);
 });

@@ -73,7 +73,7 @@ test("an engine that makes credentials is waited for longer", async (t) => {
 	assert.equal(load().catalog.byType.get("one-shot")?.network, true);
 });
 
-test("what replaces the program after the start does not run", async (t) => {
+test("a program that replaces the engine's after the start does not run", async (t) => {
 	const { load, executable } = await install(t);
 	const { host, catalog } = load();
 	await writeFile(`${executable}.new`, "#!/bin/sh\nexit 66\n", { mode: 0o755 });
@@ -178,7 +178,7 @@ test("a link to a program inside the folder is followed", async (t) => {
 	assert.equal(load().catalog.byType.get("one-shot")?.unavailable, undefined);
 });
 
-test("what is no engine is at most in the log", async (t) => {
+test("anything that is not an engine is at most in the log", async (t) => {
 	const { load, plugins_dir, own } = await install(t);
 	await mkdir(join(plugins_dir, "empty"));
 	await mkdir(join(plugins_dir, "Upper"));

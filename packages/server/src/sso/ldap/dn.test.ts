@@ -23,7 +23,7 @@ test("a name is read with its escapes", () => {
 	assert.equal(parsed("cn=a=b")[0]?.[0]?.value, "a=b");
 });
 
-test("what is no name, or one in a form of old, is none", () => {
+test("anything that is not a name, or is in an old form, is refused", () => {
 	const texts = ["", "alice", "uid=", "uid=a,", "uid=a,,dc=b", "=a", "uid=a;dc=b", 'uid="a"', "uid=#0401", "uid=a<b"];
 	const escapes = ["a\\", "uid=a\\", String.raw`uid=a\zz`, String.raw`uid=\ff`, String.raw`uid=\00`, "uid=a\0"];
 	for (const text of [...texts, ...escapes]) assert.equal(parseDn(text), undefined, text);

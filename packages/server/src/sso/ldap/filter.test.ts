@@ -70,7 +70,7 @@ test("without a username its part of the filter asks for nothing, and every othe
 	assert.equal(anybody("(&(uid={username})(!(a=b)))"), "(&(!(a=b)))");
 });
 
-test("what is no filter, or has the placeholder elsewhere than in a value of =, is refused", () => {
+test("anything that is not a filter, or has the placeholder elsewhere than in a value of =, is refused", () => {
 	const broken = [
 		"",
 		"uid={username}",

@@ -128,7 +128,7 @@ test("the attribute that identifies somebody needs exactly one value, whichever 
 	await assert.rejects(by("employeeNumber"), refusedAs("subject"));
 });
 
-test("what is misconfigured is said, and no login is tried", real, async () => {
+test("a misconfiguration is reported, and no login is tried", real, async () => {
 	const wrong: [fields: Record<string, unknown>, message: RegExp][] = [
 		[{ bind_password: "wrong" }, /\bbind_dn\b.*\bbind_password\b.*\b49\)$/],
 		[{ bind_dn: undefined, bind_password: undefined }, /\buser_base_dn\b.* \d+\)$/],

@@ -153,7 +153,7 @@ test("keys that are none, or more than 100, are not used", async () => {
 	await assert.rejects(createOidc().test(settingsOf(peer)), { name: "ProviderUnavailable", message });
 });
 
-test("what is nested too deeply is refused, and nothing breaks", async () => {
+test("an answer nested too deeply is refused, and nothing breaks", async () => {
 	const deep = (text: string) => text.replace("deep", `${"[".repeat(300_000)}${"]".repeat(300_000)}`);
 	const part = (text: string) => Buffer.from(deep(text)).toString("base64url");
 	const header = part('{"alg":"ES256","kid":"first"}');

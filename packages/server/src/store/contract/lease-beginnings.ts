@@ -168,7 +168,7 @@ export async function leaseBeginningContract(openStore: OpenStore): Promise<void
 		assert.equal(await begin(aLease(realm.id, { engine }), 2), "done");
 	});
 
-	test("what was closed before an instant is forgotten, and its name is free; what is open stays however old it is", async () => {
+	test("leases closed before an instant are forgotten, and their names are free; open ones stay however old they are", async () => {
 		const target = "forgotten";
 		const days = ["2029-12-01", "2029-12-02", "2029-12-03"].map((day) => `${day}T00:00:00.000Z`);
 		const closed = [];

@@ -41,7 +41,7 @@ export async function leaseReadContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await leases.nextDue(), 10);
 	});
 
-	test("what is due at a target is open, its time has come, and the longest due comes first", async (t) => {
+	test("due leases of a target are open, their time has come, and the longest due comes first", async (t) => {
 		const { leases, add } = await setUp(t);
 		const made = [];
 		for (const [index, state] of LEASE_STATES.entries()) made.push(await add(state, { due_at: 107 - index }));

@@ -153,7 +153,7 @@ export async function leaseContract(openStore: OpenStore): Promise<void> {
 		"a doubt and an answer": ["intent", ["doubt", "activate"]],
 		"a refusal and an answer": ["intent", ["abort", "activate"]],
 		"a person and the clock": ["active", ["revoke", "revoke"]],
-		"giving up and revoking": ["active", ["abandon", "revoke"]],
+		"abandoning and revoking": ["active", ["abandon", "revoke"]],
 		"two proofs that it is gone": ["revoking", ["settle", "settle"]],
 		"two looks that find it again": ["revoked", ["reopen", "reopen"]],
 	};
@@ -170,14 +170,14 @@ export async function leaseContract(openStore: OpenStore): Promise<void> {
 		});
 	}
 
-	test("what is lost is noted once for each reason", async () => {
+	test("a lost lease is noted once for each reason", async () => {
 		const realm = await addRealm(store, owner);
 		const { id } = await addLease(store, "active", aLease(realm.id));
 		const mark = (last_error: string) => leases.markLost({ id, last_error }, anEvent());
 		assert.deepEqual([await mark("gone"), await mark("gone"), await mark("gone again")], [true, false, true]);
 	});
 
-	test("what was put off at a target is due immediately, except what is in quarantine and what was not put off", async () => {
+	test("leases postponed at a target are due immediately, except what is in quarantine and what was not put off", async () => {
 		const realm = await addRealm(store, owner);
 		const target = newId();
 		const made = new Map<LeaseState, Lease>();

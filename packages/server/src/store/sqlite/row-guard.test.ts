@@ -126,7 +126,7 @@ test("a log that was cut, and a tip that was taken away, put back or exchanged, 
 	assert.deepEqual(said(), ["the tip"]);
 });
 
-test("what a transaction took back is not in the sums", async (t) => {
+test("changes that a transaction rolled back are not in the sums", async (t) => {
 	const { writer, keeper, said } = await openGuarded(t);
 	assert.throws(() =>
 		transact(writer, keeper, () => {

@@ -42,7 +42,7 @@ test("a store that cannot be opened lets go of the directory", async (t) => {
 	lockDataDirectory(directory)();
 });
 
-test("what was handed over when the store is closed is done before it is", async (t) => {
+test("operations sent before the store is closed are done before it is", async (t) => {
 	const { store, directory } = await openTestStore(t);
 	const writing = Promise.all(Array.from({ length: 300 }, () => store.audit.append(anEvent())));
 	await store.close();

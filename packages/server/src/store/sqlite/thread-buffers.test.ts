@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { restoreBuffers } from "./thread-buffers.ts";
 
-test("what a thread sends has Buffers again, wherever they are, with their bytes", () => {
+test("messages of a thread have Buffers again, wherever they are, with their bytes", () => {
 	const value = {
 		a: Buffer.from("one"),
 		list: [{ b: Buffer.from([0, 255]) }, null, undefined, 5, "text", true],

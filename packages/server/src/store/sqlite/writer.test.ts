@@ -108,7 +108,7 @@ test("closing waits for everything that was handed over, and moves the log into 
 	alone.close();
 });
 
-test("what is handed over once closing began is refused, and what was handed over before is not", async (t) => {
+test("operations sent once closing began are refused, and earlier ones are not", async (t) => {
 	const { writer, append, actors, failures } = await start(t);
 	const before = named(50).map((actor) => append(anEvent({ actor })));
 	const closing = writer.close();

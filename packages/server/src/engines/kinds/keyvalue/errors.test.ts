@@ -99,7 +99,7 @@ test("a connection that breaks costs the command that was under way", redisTest,
 	await connector.ping();
 });
 
-test("what answers and is no key-value store is unreachable", redisTest, async (t) => {
+test("a server that answers but is not a key-value store is unreachable", redisTest, async (t) => {
 	const redis = await redisFor(t, { tls: true });
 	await assert.rejects(connect(t, redis).ping(), refusedAs("unreachable", /./));
 });
