@@ -130,7 +130,7 @@ test("a realm's record key is replaced alone, and its older values stay readable
 	await assertReadable();
 });
 
-test("what cannot be rotated is refused", async () => {
+test("keys that cannot be rotated are refused", async () => {
 	refused(await rotate({ purpose: "record", realm: "nowhere" }), 404, "not_found");
 	refused(await rotate({ purpose: "portable", realm: slug }), 400, "validation_failed");
 	refused(await rotate({ purpose: "master", realm: slug }), 400, "validation_failed");

@@ -144,7 +144,7 @@ test("the instance admin sees which realms and accounts are nearly full, or over
 	assert.ok(!text.includes(slug) && !text.includes(ada.email));
 });
 
-test("what an account or a realm has too many of is refused under the limit's name, counted, and warned of at four fifths", async () => {
+test("one thing too many of an account or a realm is refused under the limit's name, counted, and warned of at four fifths", async () => {
 	const [ada, bob] = [await person(client, "ada"), await person(client, "bob")];
 	const { id, slug } = await realm(client, ada);
 	const db = new DatabaseSync(join(server.data, "svc.db"), { timeout: 5000 });

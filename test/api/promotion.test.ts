@@ -152,7 +152,7 @@ test("one of several promotions of the same versions wins the race", async () =>
 	assert.equal((await diff()).find(({ key }) => key === "OTHER")?.to_version, 2);
 });
 
-test("what makes no sense is refused", async () => {
+test("contradictory requests are refused", async () => {
 	await start();
 	const one = [{ key: "SAME" }];
 	refused(await promote(one, { to: "staging" }), 400, "validation_failed");

@@ -65,7 +65,7 @@ async function member(name: string): Promise<{ who: Person; token: string; lease
 const stateOf = async (id: string) =>
 	ok(await client.get<{ state: string }>(`/realms/${slug}/leases/${id}`, { token: root.token })).state;
 
-test("what a user holds ends together: sessions and tokens immediately, credentials as soon as they can be removed", async () => {
+test("everything that a user holds ends together: sessions and tokens immediately, credentials as soon as they can be removed", async () => {
 	const { who, token, lease } = await member("ada");
 	const second = await login(client, who);
 	assert.deepEqual(ok(await revoke({ user_id: who.id })), { sessions: 2, tokens: 1, leases: 1, identities: 0 });
@@ -121,7 +121,7 @@ async function holdBack(path: string, body: object, token: string): Promise<() =
 	};
 }
 
-test("what was asked before a revocation, with its body held back, makes nothing after it", async () => {
+test("a request sent before a revocation, with its body held back, makes nothing after it", async () => {
 	const { who, token } = await member("eve");
 	const asked = [
 		["/auth/tokens", { name: "kept", scopes: "read,write" }],
@@ -161,7 +161,7 @@ test("a user is shown by id and by e-mail in any spelling, with what it holds", 
 	refused(await client.get(`/users/${who.id}`, { token: who.token }), 403, "forbidden");
 });
 
-test("what a leaving user made for others is listed and ended in one request, with events in the realms", async () => {
+test("everything that a leaving user made for others is listed and ended in one request, with events in the realms", async () => {
 	const [owner, leaver] = [await person(client, "owner"), await person(client, "leaver")];
 	const { slug: shop } = await realm(client, owner);
 	await bind(client, owner, shop, leaver, "admin");

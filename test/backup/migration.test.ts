@@ -85,7 +85,7 @@ test("a start that has nothing to migrate makes no backup", async () => {
 	assert.ok(!readdirSync(older).includes("backups"), "nor does the first start of all");
 });
 
-test("what was adopted is adopted a second time only when that is asked for", async () => {
+test("an adopted database is adopted a second time only on request", async () => {
 	await server.stop();
 	const { code, stderr } = await adopt(server.data);
 	assert.equal(code, 1);
