@@ -11,7 +11,8 @@ const notRun = new Set(Object.values(NOT_RUN).flat());
 const NOBODY: Surroundings = { [Symbol.asyncDispose]: async () => undefined };
 
 /** The command's name in the list of commands that are not run. */
-const nameOf = ({ text }: Pick<Command, "text">) => (text.split("\n")[0] ?? "").replace(/ +#.*$/, "").replace(/ \\$/, "");
+const nameOf = ({ text }: Pick<Command, "text">) =>
+	(text.split("\n")[0] ?? "").replace(/ +#.*$/, "").replace(/ \\$/, "");
 
 /** Returns the value of the longest prefix of the command in this table. */
 function lookUp<T>(table: Readonly<Record<string, T>> | undefined, command: string): T | undefined {
@@ -77,7 +78,10 @@ test("every command of the pages is run, or listed with the reason why not", () 
 		.flatMap((path) => {
 			const text = textOf(path);
 			const typed = commandsOf(text).map((command) => ({ path, name: nameOf(command), isRun: path in PAGES }));
-			return [...typed, ...fencesOf(text, "sh").map((script) => ({ path, name: nameOf({ text: script }), isRun: false }))];
+			return [
+				...typed,
+				...fencesOf(text, "sh").map((script) => ({ path, name: nameOf({ text: script }), isRun: false })),
+			];
 		});
 	const neither = commands.filter(({ name, isRun }) => !isRun && !notRun.has(name));
 	assert.deepEqual(neither, []);

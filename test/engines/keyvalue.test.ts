@@ -39,24 +39,29 @@ async function isThere(username: string): Promise<boolean> {
 	return (await redis.users()).includes(username);
 }
 
-test("a store that refuses to delete a user is quoted, and the server keeps running until it does not", options, async () => {
-	const username = "limited";
-	const rights = (change: string) => redis.admin("ACL", "SETUSER", username, "on", ">password", "~*", "+@all", change);
-	await rights("-acl|deluser");
-	ok(await configure({ username, password: "password" }));
-	const answer = await invoke("generate", { role: "readonly" });
-	const made = ok(answer);
-	const refusal = await invoke("validate", { username: made.username });
-	refused(refusal, 400, "engine_error");
-	assert.match(refusal.text, /NOPERM/);
-	assert.equal((await world.leaseOf(answer)).state, "revoking");
-	assert.equal(await isThere(made.username), true);
-	await rights("+acl|deluser");
-	ok(await configure({}));
-	await eventually("it is gone", async () => (await world.leaseOf(answer)).state === "revoked");
-	assert.equal(await isThere(made.username), false);
-	await redis.admin("ACL", "DELUSER", username);
-});
+test(
+	"a store that refuses to delete a user is quoted, and the server keeps running until it does not",
+	options,
+	async () => {
+		const username = "limited";
+		const rights = (change: string) =>
+			redis.admin("ACL", "SETUSER", username, "on", ">password", "~*", "+@all", change);
+		await rights("-acl|deluser");
+		ok(await configure({ username, password: "password" }));
+		const answer = await invoke("generate", { role: "readonly" });
+		const made = ok(answer);
+		const refusal = await invoke("validate", { username: made.username });
+		refused(refusal, 400, "engine_error");
+		assert.match(refusal.text, /NOPERM/);
+		assert.equal((await world.leaseOf(answer)).state, "revoking");
+		assert.equal(await isThere(made.username), true);
+		await rights("+acl|deluser");
+		ok(await configure({}));
+		await eventually("it is gone", async () => (await world.leaseOf(answer)).state === "revoked");
+		assert.equal(await isThere(made.username), false);
+		await redis.admin("ACL", "DELUSER", username);
+	},
+);
 
 test(
 	"a credential logs in, may do what its role says, and is gone after validate with its connection",

@@ -17,7 +17,8 @@ export function revocationRoutes(needs: RevocationNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/revoke",
-			summary: "End the sessions, API tokens, leases and recent links of a user, or the API tokens and leases of a realm",
+			summary:
+				"End the sessions, API tokens, leases and recent links of a user, or the API tokens and leases of a realm",
 			body: Revoke,
 			status: 200,
 			answer: v.object({
