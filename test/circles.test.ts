@@ -10,10 +10,12 @@ const BASES = ["packages/server/src", "packages/cli/src"];
 type Arrow = readonly [from: string, to: string];
 
 /** Imports that run up, as CONTRIBUTING lists them. */
-const exceptions = [...read("CONTRIBUTING.md").matchAll(/^\| `(\S+)` → `(\S+)` +\|/gm)].map(([, from = "", to = ""]) => ({
-	from: fromRoot(from),
-	to: fromRoot(to),
-}));
+const exceptions = [...read("CONTRIBUTING.md").matchAll(/^\| `(\S+)` → `(\S+)` +\|/gm)].map(
+	([, from = "", to = ""]) => ({
+		from: fromRoot(from),
+		to: fromRoot(to),
+	}),
+);
 
 /** Completes a path, which begins with `packages/` unless it is the server's. */
 function fromRoot(path: string): string {

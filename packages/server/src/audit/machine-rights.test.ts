@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aTrust } from "../testing/rows.ts";
 import { type Trust, trustFacts } from "../trusts/model.ts";
-import { LoggedMachines } from "./machine-rights.ts";
 import type { EventType } from "./event-types.ts";
+import { LoggedMachines } from "./machine-rights.ts";
 import type { EventData, StoredEvent } from "./model.ts";
 
 const MACHINE = "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d";

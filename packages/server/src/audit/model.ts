@@ -3,8 +3,8 @@ import { append, type Port, read, scan, write } from "../operation.ts";
 import type { Actor, Maker } from "../policy/model.ts";
 import { keysOf } from "../semaphore.ts";
 import type { Comparison } from "./comparison.ts";
-import type { EventType } from "./event-types.ts";
 import type { DayCounts, DayRange, DayReads, EventQuery, EventRange, ReadKey } from "./event-query.ts";
+import type { EventType } from "./event-types.ts";
 import type { KeyPart, KeySet, NamedKeys } from "./key-parts.ts";
 
 /** Flat facts of an event: names and numbers, never a value, a password, a token or a comment. Undefined ones are left out. */

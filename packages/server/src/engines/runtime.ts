@@ -13,9 +13,9 @@ import {
 	secretsOf,
 	targetOf,
 } from "./config/fields.ts";
-import type { CatalogEntry } from "./host/model.ts";
 import type { Catalog } from "./host/catalog.ts";
 import { type EngineHost, type EngineSettings, EngineUnavailable } from "./host/host.ts";
+import type { CatalogEntry } from "./host/model.ts";
 import { type Ask, type Call, type Connector, TargetError } from "./kinds/connector.ts";
 import type { Environment, Kind, RealmPartNeeds } from "./kinds/kind.ts";
 import type { EngineConfigRow } from "./model.ts";

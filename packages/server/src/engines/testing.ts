@@ -4,6 +4,7 @@ import type { Fields } from "@svc/protocol";
 import { createTestSystem } from "../testing/system.ts";
 import { builtInEntry } from "./host/built-in.ts";
 import type { EngineSettings } from "./host/host.ts";
+import type { BuiltInEngine } from "./host/model.ts";
 import type { Connector } from "./kinds/connector.ts";
 import type { Kind } from "./kinds/kind.ts";
 import { createRuntime, type Runtime, type RuntimeNeeds } from "./runtime.ts";
@@ -17,7 +18,8 @@ export function runtimeOver(
 	fields: Fields = {},
 	engine_environment: Record<string, string> = {},
 ) {
-	const engine = { descriptor, network: true, launch: { file: "", arguments: [] }, node: "arguments" } as const;
+	const launch = { file: "", arguments: [] };
+	const engine: BuiltInEngine = { descriptor, network: true, launch, node: "arguments" };
 	const asked: Settings[] = [];
 	const seen = { closed: 0, pools: 0 };
 	const host = {

@@ -57,8 +57,8 @@ import { GivenKeys } from "../trusts/given-keys.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
 import { createJwtSources } from "../trusts/jwt-sources.ts";
 import { trustRoutes } from "../trusts/routes.ts";
-import { wireDoctor } from "./doctor.ts";
 import type { AppParts } from "./app-parts.ts";
+import { wireDoctor } from "./doctor.ts";
 import type { Engines } from "./engines.ts";
 
 /** API tokens whose last use is cached, so that it is written only once a minute. */

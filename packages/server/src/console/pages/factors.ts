@@ -1,10 +1,4 @@
-import {
-	addFactor,
-	confirmFactor,
-	listFactors,
-	removeFactor,
-	renewRecoveryCodes,
-} from "../../factors/factors.ts";
+import { addFactor, confirmFactor, listFactors, removeFactor, renewRecoveryCodes } from "../../factors/factors.ts";
 import { AddPasskey, AskedAgain, ConfirmFactor, type Factor } from "../../factors/model.ts";
 import { addPasskey, confirmPasskey } from "../../factors/passkeys.ts";
 import { RegistrationResponse } from "../../factors/responses.ts";
@@ -13,8 +7,8 @@ import { command } from "../command.ts";
 import { type Address, address, type Html, html, targetOf } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { ANSWER, signedIn } from "../passkey.ts";
-import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { table, time } from "./components.ts";
+import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { addingPasskey, type FactorPageNeeds, holderOf, inPlaceOfCode, makingPasskey, stateOf } from "./passkeys.ts";
 import { qrPicture } from "./qr-picture.ts";
 

@@ -1,10 +1,17 @@
 import type { Limit } from "../../limits.ts";
 import type { Log } from "../../log.ts";
 import { system as realSystem, type System } from "../../system.ts";
-import { type CatalogEntry, type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
 import type { Catalog } from "./catalog.ts";
 import { faultOfVersion } from "./describe-check.ts";
 import { createPayerFailures } from "./failures.ts";
+import {
+	type CatalogEntry,
+	type EngineSettings,
+	type EngineState,
+	EngineUnavailable,
+	TIMING,
+	type Timing,
+} from "./model.ts";
 import { Pool } from "./pool.ts";
 import { MAX_WAITING } from "./queue.ts";
 

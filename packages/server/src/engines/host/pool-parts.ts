@@ -1,7 +1,7 @@
 import type { Log } from "../../log.ts";
 import type { System } from "../../system.ts";
-import type { CatalogEntry, EngineSettings, EngineUnavailable, Timing } from "./model.ts";
 import type { PayerFailures } from "./failures.ts";
+import type { CatalogEntry, EngineSettings, EngineUnavailable, Timing } from "./model.ts";
 
 /** Parts of a pool. */
 export interface PoolParts {

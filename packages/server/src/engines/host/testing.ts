@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import type { EngineResponse } from "@svc/protocol";
 import { createTestLog, type TestLog } from "../../testing/log.ts";
 import { type Cleanup, makeFolder } from "../../testing/store.ts";
-import type { BuiltInEngine, Timing } from "./model.ts";
 import { type Catalog, loadCatalog } from "./catalog.ts";
 import { createEngineHost, type EngineHost, type EngineSettings, EngineUnavailable } from "./host.ts";
+import type { BuiltInEngine, Timing } from "./model.ts";
 import type { Pool } from "./pool.ts";
 
 /** Folder with the engines of the tests. */

@@ -12,7 +12,7 @@ import { aLease, anEvent, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import type { Store } from "../store.ts";
-import { aside, openPostgresTestStore } from "./testing.ts";
+import { openPostgresTestStore, runSql } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 const NOW_MS = Date.parse(MADE_AT);
@@ -30,8 +30,8 @@ async function setUp(t: TestContext) {
 	const realm = await addRealm(here, await addAccount(here));
 	const add = (state: "intent" | "revoking", due_at = NOW_MS) =>
 		addLease(here, state, aLease(realm.id, { target: "a", due_at }));
-	const lapse = () => aside(running, database, "UPDATE svc.lease_claim SET until = clock_timestamp()");
-	return { here, there, realm, add, lapse, aside: (text: string) => aside(running, database, text) };
+	const lapse = () => runSql(running, database, "UPDATE svc.lease_claim SET until = clock_timestamp()");
+	return { here, there, realm, add, lapse, runSql: (text: string) => runSql(running, database, text) };
 }
 
 const settle = (store: Store, { id }: Lease) => store.leases.settle({ id, closed_at: MADE_AT }, anEvent());
@@ -94,9 +94,9 @@ test("a claim of a server that was stopped is not live any more", options, async
 });
 
 test("a claim longer than a server makes is ignored", options, async (t) => {
-	const { here, add, aside } = await setUp(t);
+	const { here, add, runSql } = await setUp(t);
 	const lease = await add("revoking");
-	await aside(`INSERT INTO svc.lease_claim VALUES ('${lease.id}', 'nobody', 'infinity')`);
+	await runSql(`INSERT INTO svc.lease_claim VALUES ('${lease.id}', 'nobody', 'infinity')`);
 	assert.deepEqual(await due(here), [lease.id]);
 	assert.ok(await here.claims.take(lease.id));
 });

@@ -1,13 +1,13 @@
 import { type LeaseClaims, OWN_CLAIMS } from "../../leases/model.ts";
 import { BEAT_MS, MAX_NODES, type Node, type OwnNode, SILENT_MS } from "../../nodes/model.ts";
 import { createSemaphore } from "../../semaphore.ts";
-import { storeAway } from "../answers.ts";
+import { storeUnavailable } from "../errors.ts";
 import type { Store } from "../store.ts";
 import { createClaims } from "./claims.ts";
 import type { Sql } from "./connection.ts";
+import type { Connections } from "./connections.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
-import type { Connections } from "./connections.ts";
 
 /** The nodes of a database, as one of them sees them. */
 interface Membership extends Pick<Store, "join" | "nodes" | "claims"> {
@@ -48,7 +48,7 @@ export function createMembership(links: Pick<Connections, "open">, pool: ReadPoo
 		async run(text, values) {
 			const release = await turns.acquire();
 			try {
-				if (link === undefined) throw storeAway();
+				if (link === undefined) throw storeUnavailable();
 				return await link.run(text, values);
 			} finally {
 				release();
@@ -58,7 +58,7 @@ export function createMembership(links: Pick<Connections, "open">, pool: ReadPoo
 	const add = ({ id, name, version, address, started_at }: OwnNode) =>
 		sql.run(JOIN, [id, name, version, address, started_at]);
 	const take: LeaseClaims["take"] = async (lease_id) => {
-		if (own === undefined) throw storeAway();
+		if (own === undefined) throw storeUnavailable();
 		return createClaims(sql, own.id).take(lease_id);
 	};
 	return {

@@ -8,7 +8,7 @@ import { countEvents, eventsAfter, isChainIntact } from "../../testing/events.ts
 import { aBinding, anAccount, anEvent, aToken, aVersion, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { Store } from "../store.ts";
-import { aside, openPostgresTestStore } from "./testing.ts";
+import { openPostgresTestStore, runSql } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 let server: Promise<Postgres> | undefined;
@@ -23,7 +23,7 @@ async function setUp(t: TestContext) {
 	const [owner, member] = [await addAccount(here), await addAccount(here)];
 	const realm = await addRealm(here, owner);
 	await addBinding(here, realm, member, "viewer");
-	return { here, there, owner, member, realm, aside: (text: string) => aside(running, database, text) };
+	return { here, there, owner, member, realm, runSql: (text: string) => runSql(running, database, text) };
 }
 
 test("changes made in turn continue one chain, and each server sees them immediately", options, async (t) => {
@@ -38,7 +38,7 @@ test("changes made in turn continue one chain, and each server sees them immedia
 	}
 	for (const store of [here, there]) {
 		assert.ok(await isChainIntact(store));
-		assert.deepEqual(await store.misfits(), { access: [], content: [] });
+		assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
 	}
 });
 
@@ -55,7 +55,7 @@ test("changes made at the same time continue one chain", options, async (t) => {
 		Array.from({ length: 40 }, (_, index) => index + 1),
 	);
 	assert.ok(await isChainIntact(there));
-	assert.deepEqual(await here.misfits(), { access: [], content: [] });
+	assert.deepEqual(await here.checkIntegrity(), { access: [], content: [] });
 });
 
 test("what one server takes away is gone on the other with the answer", options, async (t) => {
@@ -73,10 +73,10 @@ test("what one server takes away is gone on the other with the answer", options,
 });
 
 test("a server continues no end of the log that it remembers", options, async (t) => {
-	const { here, there, aside } = await setUp(t);
+	const { here, there, runSql } = await setUp(t);
 	await there.accounts.register(anAccount(), anEvent());
 	await here.accounts.register(anAccount(), anEvent());
-	await aside("DELETE FROM svc.tip WHERE id = (SELECT max(id) FROM svc.tip)");
+	await runSql("DELETE FROM svc.tip WHERE id = (SELECT max(id) FROM svc.tip)");
 	const late = anAccount();
 	await there.accounts.register(late, anEvent());
 	assert.deepEqual(await there.health.alterations(), ["the end of the audit log"]);
@@ -122,7 +122,7 @@ test(
 );
 
 test("servers list one another while they live", options, async (t) => {
-	const { here, there, aside } = await setUp(t);
+	const { here, there, runSql } = await setUp(t);
 	const [one, other] = ["one", "other"].map((name) => ({
 		...{ id: newId(), name, version: "0.1.0", address: `https://${name}`, started_at: MADE_AT },
 	}));
@@ -136,10 +136,10 @@ test("servers list one another while they live", options, async (t) => {
 	]);
 	const statusOf = async (name: string) => (await list()).find(([found]) => found === name)?.[1];
 	// Until its next sign of life.
-	do await aside("UPDATE svc.node SET seen_at = seen_at - interval '11 s' WHERE name = 'other'");
+	do await runSql("UPDATE svc.node SET seen_at = seen_at - interval '11 s' WHERE name = 'other'");
 	while ((await statusOf("other")) !== "silent");
 	while ((await statusOf("other")) !== "active") await pause(20);
-	await aside("DELETE FROM svc.node WHERE name = 'one'");
+	await runSql("DELETE FROM svc.node WHERE name = 'one'");
 	while ((await statusOf("one")) !== "active") await pause(20);
 	await there.close();
 	assert.deepEqual(await list(), [["one", "active"]]);

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { RowValue } from "../../crypto/row-macs.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../row-kinds.ts";
-import { believed, KEYS } from "./row-guard.ts";
+import { KEYS, verified } from "./row-guard.ts";
 
 /** Rows remembered, of some 600 bytes each: a megabyte. */
 const MAX_KNOWN = 2048;
@@ -51,7 +51,7 @@ export function knownRow(db: Database, table: RowTable): (key: unknown) => Known
 	const compared = comparedColumns({ [table]: table });
 	const isRow = `${covered[0]} = ?`;
 	const find = db.prepare(`SELECT ${compared.join(", ")} FROM ${table} WHERE ${isRow}`).raw();
-	const believe = db.prepare(`SELECT 1 FROM ${believed(table)} WHERE ${isRow}`).pluck();
+	const believe = db.prepare(`SELECT 1 FROM ${verified(table)} WHERE ${isRow}`).pluck();
 	const judge = knownRows(compared.length, ([key]) => believe.get(key) !== undefined);
 	return (key) => {
 		const row = find.get(key) as RowValue[] | undefined;

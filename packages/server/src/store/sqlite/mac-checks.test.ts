@@ -136,11 +136,11 @@ const REPEATED: Record<string, () => unknown[]> = {
 };
 
 for (const [name, ask] of Object.entries(REPEATED)) {
-	test(`${name} does not judge a row again that has not changed`, () => {
-		judged = 0;
-		assert.deepEqual([ask().length, judged >= 10], [10, true]);
-		judged = 0;
-		assert.deepEqual([ask().length, judged], [10, 0]);
+	test(`${name} does not check a row again that has not changed`, () => {
+		checked = 0;
+		assert.deepEqual([ask().length, checked >= 10], [10, true]);
+		checked = 0;
+		assert.deepEqual([ask().length, checked], [10, 0]);
 	});
 }
 

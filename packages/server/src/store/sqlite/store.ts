@@ -13,7 +13,7 @@ import { lockDataDirectory } from "./files.ts";
 import { createLoneNode } from "./lone-node.ts";
 import { pendingMigration } from "./migrate.ts";
 import { openReader } from "./open.ts";
-import { createReadTransaction } from "./read-transaction.ts";
+import { createReadTransaction, type ReadTransaction } from "./read-transaction.ts";
 import { ReadWorker } from "./read-worker.ts";
 import { adoptRestored } from "./restored.ts";
 import { guardReads } from "./row-guard.ts";
@@ -93,10 +93,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 				if (isFirst && altered.length === 0) noteMacs(options);
 			},
 			// A row that was put back for a moment may be remembered.
-			checkIntegrity: () => {
-				transaction.end();
-				return compareRows(connection, readers.comparer, keys()).finally(cache.clear).catch(transaction.fail);
-			},
+			checkIntegrity: () => compareRows(connection, transaction, readers.comparer, keys()).finally(cache.clear),
 			altered: noticed.promise,
 			async close() {
 				await Promise.all(Object.values(readers).map((reader) => reader.close()));
@@ -138,10 +135,21 @@ function guardedReads(file: string, connection: Parameters<typeof guardReads>[0]
 }
 
 /** Compares the rows of a small database in place: a thread would take longer, and megabytes. */
-async function compareRows(connection: Database, comparer: ReadWorker, keys: RowKey[]): Promise<IntegrityReport> {
-	const pages = connection.prepare("PRAGMA page_count").pluck().get() as number;
-	if (pages > SMALL_PAGES) return comparer.question("snapshots", "checkIntegrity")(keys);
-	return checkIntegrity(connection, createRowMacs(keys, system.randomBytes), ["access", "content"]);
+async function compareRows(
+	connection: Database,
+	transaction: ReadTransaction,
+	comparer: ReadWorker,
+	keys: RowKey[],
+): Promise<IntegrityReport> {
+	// Another program's changes since the turn began count, too.
+	transaction.end();
+	try {
+		const pages = connection.prepare("PRAGMA page_count").pluck().get() as number;
+		if (pages > SMALL_PAGES) return await comparer.question("snapshots", "checkIntegrity")(keys);
+		return checkIntegrity(connection, createRowMacs(keys, system.randomBytes), ["access", "content"]);
+	} catch (cause) {
+		return transaction.fail(cause);
+	}
 }
 
 /** Loads the adapter, and describes the schema for it, while the writer's thread starts. */

@@ -19,6 +19,9 @@ test("a masked password stays unless a field changes that says where it is sent"
 
 test("the target is the address, in any case of letters", () => {
 	const known = targetOf(keyvalue, DESCRIPTOR, FORMER, {});
-	assert.equal(targetOf(keyvalue, DESCRIPTOR, { ...FORMER, address: "STORE.internal:6379", password: "new" }, {}), known);
+	assert.equal(
+		targetOf(keyvalue, DESCRIPTOR, { ...FORMER, address: "STORE.internal:6379", password: "new" }, {}),
+		known,
+	);
 	assert.notEqual(targetOf(keyvalue, DESCRIPTOR, { ...FORMER, address: "store.internal:6380" }, {}), known);
 });

@@ -1,9 +1,9 @@
 import type { AuditEvent } from "../../../audit/model.ts";
 import { type Lease, TRANSITIONS, type Transition } from "../../../leases/model.ts";
+import { IS_UNUSED } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import { hasClaim } from "../claims.ts";
 import type { Async, Change } from "../database.ts";
-import { IS_UNUSED } from "../../shared-sql.ts";
 import { transition } from "./lease-transition.ts";
 
 type Ending = Pick<Async<Implementations<"write">["leases"]>, "abort" | "settle" | "abandon">;

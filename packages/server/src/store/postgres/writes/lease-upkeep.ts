@@ -50,7 +50,7 @@ export function upkeep(db: Change): Upkeep {
 
 /** Saves the lease clock, unless a server whose clock is ahead has saved it: nobody's next start goes back. */
 async function saveClock(db: Change, mark: ClockMark): Promise<void> {
-	const [saved] = await db.believed("meta", "name = 'lease_clock'");
+	const [saved] = await db.verified("meta", "name = 'lease_clock'");
 	const { lease_ms }: Pick<ClockMark, "lease_ms"> = saved === undefined ? { lease_ms: 0 } : JSON.parse(saved.value);
 	if (lease_ms <= mark.lease_ms) await setMeta(db, "lease_clock", JSON.stringify(mark));
 }

@@ -1,9 +1,8 @@
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
+import { IS_UNUSED, ofMachinesIn } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
-import { purgeWrites, endRestricted } from "./purge.ts";
-import { IS_UNUSED, ofMachinesIn } from "../../shared-sql.ts";
 import { revokeLeases } from "./lease-revocation.ts";
 import { bindingCounts } from "./policy.ts";
 import { endRestricted, purgeWrites } from "./purge.ts";

@@ -2,8 +2,8 @@ import type { Database } from "better-sqlite3";
 import { limitsText } from "../../../machines/decide.ts";
 import type { CurrentAccess } from "../../../policy/decide.ts";
 import type { Role } from "../../../policy/model.ts";
-import { verified } from "../row-guard.ts";
 import { notExpiredAt } from "../../shared-sql.ts";
+import { verified } from "../row-guard.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 type Found = Parameters<typeof limitsText>[0] & { realm_id: string };

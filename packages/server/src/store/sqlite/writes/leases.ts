@@ -14,10 +14,10 @@ import {
 } from "../../../leases/model.ts";
 import { refuseMaker } from "../../../policy/decide.ts";
 import { from, isIn, to } from "../../lease-states.ts";
+import { IS_UNUSED } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import { fits, verified } from "../row-guard.ts";
 import { currentAccess } from "./current-access.ts";
-import { IS_UNUSED } from "../../shared-sql.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 /** Selects the leases to revoke together. */

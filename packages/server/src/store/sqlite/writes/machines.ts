@@ -3,9 +3,9 @@ import type { Append } from "../../../audit/chain.ts";
 import { decideMachine, decideMachineToken, type HeldMachineTokens } from "../../../machines/decide.ts";
 import type { Machine, MachineToken } from "../../../machines/model.ts";
 import { rowAltered } from "../../errors.ts";
+import { notExpiredAt, ofMachinesIn } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import { fits } from "../row-guard.ts";
-import { notExpiredAt, ofMachinesIn } from "../../shared-sql.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 const COLUMNS: readonly (keyof Machine)[] = [

@@ -1,9 +1,9 @@
 import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import { decideChange, decideRealm } from "../../../realms/decide.ts";
+import { IS_UNUSED } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import { verified } from "../row-guard.ts";
-import { IS_UNUSED } from "../../shared-sql.ts";
 import { END_INVITED_ROLES } from "./invitations.ts";
 import { INSERT_KEY } from "./keys.ts";
 import { leaseRevoker } from "./leases.ts";
