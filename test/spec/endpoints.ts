@@ -64,16 +64,16 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/auth/saml/{provider}/acs", 200, "public", "any", "public", FEW],
 	["GET /api/v1/auth/saml/{provider}/metadata", 200, "public", "any", "public", FEW],
 	["POST /api/v1/auth/ldap/{provider}/login", 200, "public", "any", "public", FEW],
-	// In neither document: browser logins of the command line, and linking an identity to one's own account.
+	// Not in the specification: browser logins of the command line, and linking an identity to one's own account.
 	["POST /api/v1/auth/sso/token", 200, "public", "any", "public", FEW],
 	["POST /api/v1/auth/sso/link", 200, "user", "session", "session", FEW],
 	["POST /api/v1/auth/ldap/{provider}/link", 200, "user", "session", "session", FEW],
 	["GET /api/v1/auth/identities", 200, "user", "session", "session", 64],
 	["DELETE /api/v1/auth/identities/{id}", 200, "user", "session", "session", FEW],
-	// In neither document: for `svc session` and the console.
+	// Not in the specification: for `svc session` and the console.
 	["GET /api/v1/auth/sessions", 200, "user", "session", "session", ["page", 32]],
 	["DELETE /api/v1/auth/sessions/{id}", 200, "user", "session", "session", FEW],
-	// In neither document: second factors. Design: §16
+	// Not in the specification: second factors. Design: §16
 	["GET /api/v1/auth/factors", 200, "user", "session", "session", FEW],
 	["POST /api/v1/auth/factors", 201, "user", "session", "session", FEW],
 	["POST /api/v1/auth/factors/{id}/confirm", 200, "user", "session", "session", FEW],
@@ -88,7 +88,7 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/users/{id}/disable", 200, "instance", "write", "instance", FEW],
 	["POST /api/v1/users/{id}/enable", 200, "instance", "write", "instance", FEW],
 
-	// In neither document: for `svc users show` and `svc revoke`.
+	// Not in the specification: for `svc users show` and `svc revoke`.
 	["GET /api/v1/users/{id}", 200, "instance", "read", "instance", 64],
 	["PUT /api/v1/users/{id}", 200, "instance", "session", "session", FEW],
 	["POST /api/v1/users/{id}/reset", 201, "instance", "session", "session", FEW],
@@ -97,7 +97,7 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/users/{id}/made", 200, "instance", "read", "instance", 256],
 	["POST /api/v1/revoke", 200, "instance", "delete", "instance", FEW],
 
-	// In neither document: for `svc invite`. Design: §15
+	// Not in the specification: for `svc invite`. Design: §15
 	["POST /api/v1/invitations", 201, "user", "session", "session", FEW],
 	["DELETE /api/v1/invitations/{id}", 200, "user", "session", "session", FEW],
 	["GET /api/v1/invitations", 200, "user", "read", "instance", ["page", 416]],
@@ -125,16 +125,16 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/encrypt", 200, "user", "any", "encrypt", 384],
 
 	["GET /api/v1/policy/roles", 200, "user", "any", "anywhere", FEW],
-	// In neither document: for `svc policy explain`.
+	// Not in the specification: for `svc policy explain`.
 	["GET /api/v1/policy/explain", 200, "viewer", "any", "realm", FEW],
 	["POST /api/v1/realms/{slug}/policy/bindings", 201, "admin", "write", "admins of a realm", FEW],
 	["GET /api/v1/realms/{slug}/policy/bindings", 200, "viewer", "read", "realm", ["page", 320]],
 	["PUT /api/v1/realms/{slug}/policy/bindings/{userID}", 200, "admin", "write,delete", "admins of a realm", FEW],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", 200, "admin", "delete", "admins of a realm", FEW],
-	// In neither document: for people whom others bound.
+	// Not in the specification: for people whom others bound.
 	["POST /api/v1/realms/{slug}/leave", 200, "user", "session", "realm", FEW],
 
-	// In neither document: machine accounts. Design: §15
+	// Not in the specification: machine accounts. Design: §15
 	["PUT /api/v1/realms/{slug}/machines/{name}", 200, "admin", "session", "realm", FEW],
 	["GET /api/v1/realms/{slug}/machines", 200, "admin", "read", "realm", ["page", 416]],
 	["GET /api/v1/realms/{slug}/machines/{name}", 200, "admin", "read", "realm", FEW],
@@ -170,7 +170,7 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/eso/{realm}", 200, "viewer", "read", IN_QUERY_PROD, "streamed"],
 
 	["GET /api/v1/audit/events", 200, "user", "read", "anywhere", ["page", 448]],
-	// In neither document: for `svc audit verify` and `svc audit export`.
+	// Not in the specification: for `svc audit verify` and `svc audit export`.
 	["GET /api/v1/audit/verify", 200, "instance", "read", "instance", FEW],
 	["GET /api/v1/realms/{slug}/audit/keys/{keys}", 200, "viewer", "read", "realm", 128],
 	["GET /api/v1/audit/export", 200, "user", "read", "anywhere", ["page", 320]],
@@ -178,7 +178,7 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/backups", 201, "instance", "write", "backups", FEW],
 	["GET /api/v1/backups", 200, "instance", "read", "backups", FEW],
 	["GET /api/v1/backups/{name}", 200, "instance", "read", "backups", "file"],
-	// In neither document: for `svc doctor`, `svc nodes` and `svc keys`.
+	// Not in the specification: for `svc doctor`, `svc nodes` and `svc keys`.
 	["GET /api/v1/doctor", 200, "instance", "read", "instance", 64],
 	["GET /api/v1/nodes", 200, "instance", "read", "instance", 320],
 	["GET /api/v1/keys", 200, "instance", "read", "instance", FEW],
