@@ -121,7 +121,7 @@ export interface AdoptionPreview {
 	invitations: { email: string; created_by: string; expires_at: string; roles: number }[];
 }
 
-/** What another program altered in a database, by its consequence. Design: §13 */
+/** Alterations of a database by another program, by their consequence. Design: §13 */
 export interface IntegrityReport {
 	/** Nothing in the database grants anything any more. */
 	access: string[];
