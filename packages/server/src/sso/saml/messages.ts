@@ -58,9 +58,8 @@ export interface LoginRequest {
 }
 
 /**
- * Writes the address that carries a request to the provider, by the HTTP-Redirect binding.
+ * Writes the address that carries a request to the provider, by the HTTP-Redirect binding (SAML 2.0 Bindings §3.4.4).
  * @param key PEM of the private key that signs the request; undefined when none does
- * Spec: SAML 2.0 Bindings §3.4.4
  */
 export async function writeLoginUrl(login: LoginRequest, sp: ServiceProvider, key?: string): Promise<string> {
 	const { id, sso_url, reauthenticate, by_email, now } = login;
