@@ -1,7 +1,6 @@
-import type { Database } from "better-sqlite3";
 import type { RowValue } from "../../crypto/row-macs.ts";
-import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../row-kinds.ts";
-import { KEYS, verified } from "./row-guard.ts";
+import { coveredColumns, type RowTable } from "../row-kinds.ts";
+import { KEYS } from "./row-guard.ts";
 
 /** Rows remembered, of some 600 bytes each: a megabyte. */
 const MAX_KNOWN = 2048;
@@ -9,20 +8,14 @@ const MAX_KNOWN = 2048;
 /** Tells whether a row may be believed, or throws. */
 type Judge = (row: readonly RowValue[]) => boolean;
 
-/** Names the keys for many rows of one statement: SQLite asks for them once. */
-export const KEYS_ONCE = `(SELECT ${KEYS})`;
-
 /**
- * Lists the columns of rows that are compared: all that their MACs cover, the MACs, and the keys that rows are believed under.
+ * Lists the columns of rows that are compared: all that their MACs cover, the MACs, and the keys that rows are believed under, for which SQLite asks once.
  * @param tables each with the name that the statement gives it; the first one's key is the first column
  */
-export function comparedColumns(tables: Partial<Record<RowTable, string>>, keys = KEYS): string[] {
+export function comparedColumns(tables: Partial<Record<RowTable, string>>): string[] {
 	const named = Object.entries(tables) as [RowTable, string][];
-	const covered = named.flatMap(([table, as]) => {
-		const { bytes = [] }: RowKind = ROW_KINDS[table];
-		return coveredColumns(table).map((name) => (bytes.includes(name) ? `quote(${as}.${name})` : `${as}.${name}`));
-	});
-	return [...covered, `hex(${named.map(([, as]) => `${as}.mac`).join(" || ")})`, keys];
+	const covered = named.flatMap(([table, as]) => coveredColumns(table).map((name) => `${as}.${name}`));
+	return [...covered, `hex(${named.map(([, as]) => `${as}.mac`).join(" || ")})`, `(SELECT ${KEYS})`];
 }
 
 /**
@@ -39,22 +32,5 @@ export function knownRows(compared: number, isSound: Judge): Judge {
 		if (known.size >= MAX_KNOWN) known.clear();
 		known.set(row[0], row.slice(0, compared));
 		return true;
-	};
-}
-
-/** A row that may be believed: gives the values of the columns that its MAC covers. */
-export type KnownRow = (column: string) => RowValue | undefined;
-
-/** Prepares the question for one row by its key, for questions that every change asks. */
-export function knownRow(db: Database, table: RowTable): (key: unknown) => KnownRow | undefined {
-	const covered = coveredColumns(table);
-	const compared = comparedColumns({ [table]: table });
-	const isRow = `${covered[0]} = ?`;
-	const find = db.prepare(`SELECT ${compared.join(", ")} FROM ${table} WHERE ${isRow}`).raw();
-	const believe = db.prepare(`SELECT 1 FROM ${verified(table)} WHERE ${isRow}`).pluck();
-	const judge = knownRows(compared.length, ([key]) => believe.get(key) !== undefined);
-	return (key) => {
-		const row = find.get(key) as RowValue[] | undefined;
-		return row !== undefined && judge(row) ? (column) => row[covered.indexOf(column)] : undefined;
 	};
 }

@@ -3,13 +3,13 @@ import type { RowValue } from "../../../crypto/row-macs.ts";
 import type { ListedVersion, SecretVersion } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
-import { comparedColumns, KEYS_ONCE, knownRows } from "../known-rows.ts";
+import { comparedColumns, knownRows } from "../known-rows.ts";
 import { verified } from "../row-guard.ts";
 import { BOUND, createStatements } from "../statements.ts";
 
 type Reads = Implementations<"read">["secrets"];
 
-const VERSION = comparedColumns({ secret_version: "v" }, KEYS_ONCE);
+const VERSION = comparedColumns({ secret_version: "v" });
 const OF_VERSION = ["v.value", "v.comment", "v.created_by", "v.created_at"];
 const WANTED = [...VERSION, ...OF_VERSION, "s.realm_id", "s.environment", "s.key", "json_each.key"];
 
@@ -20,7 +20,7 @@ const VERSIONS = `SELECT ${WANTED.join(", ")}
 const BELIEVED_VERSION = `SELECT version FROM ${verified("secret_version")} WHERE secret_id = ? AND version = ?`;
 
 /** Columns of a secret with its current version. */
-const PAIR = comparedColumns({ secret: "s", secret_version: "v" }, KEYS_ONCE);
+const PAIR = comparedColumns({ secret: "s", secret_version: "v" });
 const LISTED = [...PAIR, "length(v.value)", "v.created_at"];
 
 const CURRENT = "v.secret_id = s.id AND v.version = s.version";
