@@ -201,7 +201,7 @@ test("breaking glass needs the scopes that binding and unbinding need", async ()
 test("the engines that come with the server are listed, and the list is not paginated", async () => {
 	const { engines } = ok(await client.get<{ engines: { type: string }[] }>("/engines", { token: alice.token }));
 	const types = engines.map(({ type }) => type);
-	assert.deepEqual(types.toSorted(), Object.keys(KINDS).toSorted());
+	assert.deepEqual(new Set(types), new Set(Object.keys(KINDS)));
 });
 
 test("a user is named by e-mail in place of the id, and by exactly one of the two", async () => {

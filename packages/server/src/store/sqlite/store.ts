@@ -64,7 +64,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	let unlock = () => {};
 	try {
 		unlock = lockDataDirectory(options.directory);
-		const [{ createAdapter }] = await Promise.all([loadAdapter(), prepareAndOpen(writer, options, file)]);
+		const [createAdapter] = await Promise.all([loadAdapter(), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
 		const transaction = createReadTransaction(connection, () => writer.commits, options.onFailure);
 		const { readers, keys, guard } = guardedReads(file, connection, writer);
@@ -153,10 +153,10 @@ async function compareRows(
 }
 
 /** Loads the adapter, and describes the schema for it, while the writer's thread starts. */
-async function loadAdapter(): Promise<typeof import("./adapter.ts")> {
-	const adapter = await import("./adapter.ts");
+async function loadAdapter() {
+	const { createAdapter } = await import("./adapter.ts");
 	describeOwnSchema();
-	return adapter;
+	return createAdapter;
 }
 
 /** Prepares the files before anything is written, then has the writer open them. */
