@@ -72,7 +72,7 @@ test("while the server is away a watched program keeps running, and a new one is
 	const svc = ada.start(["run", "--watch", "--watch-interval", "1s", "--", "sh", "-c", "echo ready; exec sleep 60"]);
 	await svc.shows("ready");
 	await server.stop();
-	await eventually("svc reports the failure", () => /\bgoes on\b/.test(svc.stderr()));
+	await eventually("svc reports the failure", () => /\bcontinues with\b/.test(svc.stderr()));
 	const away = await run();
 	assert.equal(away.code, 125);
 	assert.match(away.stderr, /^svc: .*\nhint: --offline .* \d+[smh] ago\n$/);
@@ -82,7 +82,7 @@ test("while the server is away a watched program keeps running, and a new one is
 	assert.equal(svc.child.exitCode, null);
 	await server.restart();
 	await eventually("svc reports that the file is watched again", () => /watched again/.test(svc.stderr()));
-	assert.equal(svc.stderr().match(/goes on/g)?.length, 1, "told once");
+	assert.equal(svc.stderr().match(/continues with/g)?.length, 1, "reported once");
 	svc.child.kill("SIGTERM");
 	assert.equal((await svc.ended()).code, 128 + 15);
 });
