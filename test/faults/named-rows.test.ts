@@ -21,7 +21,7 @@ let client: Api;
 let admin: Person;
 let member: Person;
 let slug: string;
-/** Changes the database beside the running server: nothing notices it until the next integrity check. */
+/** Changes the database while the server runs: nothing notices it until the next integrity check. */
 let other: DatabaseSync;
 
 before(async () => {

@@ -81,7 +81,7 @@ export class LoggedMachines {
 		"machine.set": (event, facts) => this.#set(event, facts),
 		"machine.deleted": (event, { machine_id }) => this.#endMachine(String(machine_id), event),
 		"machine.token.created": (event, { token_made, machine_id, trust_id, expires_at }) => {
-			// Others have expired, or ended: nothing tells of the first.
+			// Others have expired, or ended: nothing records the first.
 			if (!this.#current.has(keyOf("machine_token", String(token_made)))) return;
 			const [made_by, made_at] = [event.actor, event.timestamp];
 			const given_by = trust_id === undefined ? undefined : String(trust_id);

@@ -83,7 +83,7 @@ export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
 }
 
 /**
- * Makes hono's quick routers, one for each number of segments, with its other one for paths that a quick one rejects: a fixed segment beside a
+ * Makes hono's quick routers, one for each number of segments, with its other one for paths that a quick one rejects: a fixed segment next to a
  * variable one (`/leases/revoke`, `/leases/{id}/abandon`). Hono itself would choose one of them for all routes: each request would cost 1 µs more,
  * and 2 µs more where one expression has the parameters of all routes.
  */

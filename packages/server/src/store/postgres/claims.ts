@@ -12,7 +12,7 @@ const ACTING_MS = 0.6 * CLAIM_MS;
 /** Tells whether a claim lasts now. One that lasts longer than any was not made by a server. */
 const LASTS = `lease_claim.until > clock_timestamp() AND lease_claim.until <= clock_timestamp() + interval '${CLAIM_MS} ms'`;
 
-/** Tells of a row of `lease` that no server is revoking its credential. */
+/** Condition on a row of `lease`: no server is revoking its credential. */
 export const IS_UNCLAIMED = `NOT EXISTS (SELECT FROM lease_claim WHERE lease_id = lease.id AND ${LASTS})`;
 
 const TAKE = `INSERT INTO lease_claim (lease_id, node_id, until) VALUES ($1, $2, clock_timestamp() + interval '${CLAIM_MS} ms')

@@ -1,6 +1,6 @@
 import type { StoredEvent } from "../../audit/model.ts";
 
-/** Fields of the data that events are found by. Their columns stand beside what was hashed, because PostgreSQL reads no JSON that holds U+0000. */
+/** Fields of the data that events are found by. They are columns in addition to what was hashed, because PostgreSQL reads no JSON that holds U+0000. */
 export const INDEXED_FIELDS = ["key", "key_set", "token_id", "environment"] as const;
 
 /** An event with its indexed fields. */

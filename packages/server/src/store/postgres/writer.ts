@@ -34,7 +34,7 @@ type Outcome = { done: unknown } | { refused: AppError };
 interface WriterOptions {
 	/** Tells whether there is a connection. */
 	isUp(): boolean;
-	/** Checks the maker of an event that stands alone, too: another server may have taken the right to a read since this one looked. */
+	/** Checks the maker of an event without a change, too: another server may have taken the right to a read since this one looked. */
 	checksReads: boolean;
 }
 

@@ -54,12 +54,13 @@ function healthWrites(db: Database): Writes["health"] {
 function lazily(nouns: { [Noun in keyof Writes]: () => Writes[Noun] }): Writes {
 	const writes = {} as Writes;
 	for (const [noun, make] of Object.entries(nouns)) {
-		let made: Writes[keyof Writes] | undefined;
 		Object.defineProperty(writes, noun, {
+			configurable: true,
 			enumerable: true,
 			get() {
-				made ??= make();
-				return made;
+				const value = make();
+				Object.defineProperty(writes, noun, { enumerable: true, value });
+				return value;
 			},
 		});
 	}
