@@ -21,50 +21,29 @@ import { trustWrites } from "./trusts.ts";
 
 /** Makes every operation that changes the database, by noun. They run in the writer thread, inside its transaction. */
 export function allWrites(db: Database, append: Append): Writes {
-	return lazily({
-		accounts: () => accountWrites(db, append),
-		audit: () => auditWrites(db, append),
-		backups: () => restoreWrites(db, append),
-		engines: () => engineWrites(db, append),
-		factors: () => factorWrites(db, append),
-		invitations: () => invitationWrites(db, append),
-		keys: () => keyWrites(db, append),
-		leases: () => leaseWrites(db, append),
-		machines: () => machineWrites(db, append),
-		policy: () => policyWrites(db, append),
-		realms: () => realmWrites(db, append),
-		resets: () => resetWrites(db, append),
-		revocations: () => revocationWrites(db, append),
-		secrets: () => secretWrites(db, append),
-		sso: () => ssoWrites(db, append),
-		tokens: () => tokenWrites(db, append),
-		trusts: () => trustWrites(db, append),
-		health: () => healthWrites(db),
-	});
-}
-
-function healthWrites(db: Database): Writes["health"] {
 	const probe = db.prepare(
 		"INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 	);
-	return { probe: (at) => void probe.run(at) };
-}
-
-/** Makes each noun's operations when they are first asked for: preparing all statements takes 10 ms, for which a start would wait. */
-function lazily(nouns: { [Noun in keyof Writes]: () => Writes[Noun] }): Writes {
-	const writes = {} as Writes;
-	for (const [noun, make] of Object.entries(nouns)) {
-		Object.defineProperty(writes, noun, {
-			configurable: true,
-			enumerable: true,
-			get() {
-				const value = make();
-				Object.defineProperty(writes, noun, { enumerable: true, value });
-				return value;
-			},
-		});
-	}
-	return writes;
+	return {
+		accounts: accountWrites(db, append),
+		audit: auditWrites(db, append),
+		backups: restoreWrites(db, append),
+		engines: engineWrites(db, append),
+		factors: factorWrites(db, append),
+		invitations: invitationWrites(db, append),
+		keys: keyWrites(db, append),
+		leases: leaseWrites(db, append),
+		machines: machineWrites(db, append),
+		policy: policyWrites(db, append),
+		realms: realmWrites(db, append),
+		resets: resetWrites(db, append),
+		revocations: revocationWrites(db, append),
+		secrets: secretWrites(db, append),
+		sso: ssoWrites(db, append),
+		tokens: tokenWrites(db, append),
+		trusts: trustWrites(db, append),
+		health: { probe: (at) => void probe.run(at) },
+	};
 }
 
 /** Every operation that changes the database, as declared. */
