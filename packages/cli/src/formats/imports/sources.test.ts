@@ -104,7 +104,9 @@ test("where Infisical has a personal and a shared value, the shared one is read"
 	const text = '[{"key":"A","value":"mine","type":"personal"},\n{"key":"A","value":"ours","type":"shared"}]';
 	const result = await read(text, { from: "infisical" });
 	assert.deepEqual(valuesOf(result), { A: "ours" });
-	assert.deepEqual(result.skipped, [{ key: "A", line: 1, reason: "is the value of one person beside the shared one" }]);
+	assert.deepEqual(result.skipped, [
+		{ key: "A", line: 1, reason: "is one person's value, in addition to the shared one" },
+	]);
 });
 
 test("--under takes one folder of a tree, and the keys leave the folder out", async () => {
