@@ -67,7 +67,7 @@ const HARMLESS = new Set(
 	(
 		"list show create set get add enable history diff export import run encrypt explain generate validate ping test login register " +
 		"password whoami github gitlab kubernetes oidc init link identities find limits health status doctor download verify manifest k8s " +
-		"version server new install invite audit history completion bash zsh fish ls expiring help"
+		"version server new install invite audit history completion bash zsh fish ls expiring nodes help"
 	).split(" "),
 );
 

@@ -11,6 +11,7 @@ import { invitationRoutes } from "../invitations/routes.ts";
 import { keyRoutes } from "../keys/routes.ts";
 import { leaseRoutes } from "../leases/routes.ts";
 import { machineRoutes } from "../machines/routes.ts";
+import { nodeRoutes } from "../nodes/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { policyRoutes } from "../policy/routes.ts";
 import { realmRoutes } from "../realms/routes.ts";
@@ -45,6 +46,7 @@ export function allRoutes(): Route[] {
 		...backupRoutes(nothing),
 		...keyRoutes(nothing),
 		...doctorRoutes(nothing),
+		...nodeRoutes(nothing),
 	];
 	return [...routes, openApiRoute(routes, "0.0.0")];
 }
