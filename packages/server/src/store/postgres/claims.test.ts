@@ -12,7 +12,7 @@ import { aLease, anEvent, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import type { Store } from "../store.ts";
-import { openPostgresTestStore, runSql } from "./testing.ts";
+import { openPostgresTestPair } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 const NOW_MS = Date.parse(MADE_AT);
@@ -22,16 +22,14 @@ after(async () => (await server)?.stop());
 /** Opens two stores on a new database, as servers do, with a realm in it. */
 async function setUp(t: TestContext) {
 	server ??= startPostgres();
-	const running = await server;
-	const { store: here, database } = await openPostgresTestStore(t, running);
-	const { store: there } = await openPostgresTestStore(t, running, database);
+	const { here, there, runSql } = await openPostgresTestPair(t, await server);
 	for (const store of [here, there])
 		await store.join({ id: newId(), name: "n", version: "0.1.0", address: "https://n", started_at: MADE_AT });
 	const realm = await addRealm(here, await addAccount(here));
 	const add = (state: "intent" | "revoking", due_at = NOW_MS) =>
 		addLease(here, state, aLease(realm.id, { target: "a", due_at }));
-	const lapse = () => runSql(running, database, "UPDATE svc.lease_claim SET until = clock_timestamp()");
-	return { here, there, realm, add, lapse, runSql: (text: string) => runSql(running, database, text) };
+	const lapse = () => runSql("UPDATE svc.lease_claim SET until = clock_timestamp()");
+	return { here, there, realm, add, lapse, runSql };
 }
 
 const settle = (store: Store, { id }: Lease) => store.leases.settle({ id, closed_at: MADE_AT }, anEvent());

@@ -45,6 +45,13 @@ export async function openPostgresTestStore(
 	return { store, database };
 }
 
+/** Opens two stores on one new database, as two servers do. */
+export async function openPostgresTestPair(cleanup: Cleanup, server: Pick<Postgres, "host" | "port" | "user">) {
+	const { store: here, database } = await openPostgresTestStore(cleanup, server);
+	const { store: there } = await openPostgresTestStore(cleanup, server, database);
+	return { here, there, runSql: (text: string) => runSql(server, database, text) };
+}
+
 /** Runs statements behind the store's back. @returns the rows of one */
 export async function runSql(
 	{ host, port, user }: Pick<Postgres, "host" | "port" | "user">,

@@ -8,7 +8,7 @@ import { countEvents, eventsAfter, isChainIntact } from "../../testing/events.ts
 import { aBinding, anAccount, anEvent, aToken, aVersion, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { Store } from "../store.ts";
-import { openPostgresTestStore, runSql } from "./testing.ts";
+import { openPostgresTestPair } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
 let server: Promise<Postgres> | undefined;
@@ -17,13 +17,11 @@ after(async () => (await server)?.stop());
 /** Opens two stores on a new database, with a realm and a member in it. */
 async function setUp(t: TestContext) {
 	server ??= startPostgres();
-	const running = await server;
-	const { store: here, database } = await openPostgresTestStore(t, running);
-	const { store: there } = await openPostgresTestStore(t, running, database);
+	const { here, there, runSql } = await openPostgresTestPair(t, await server);
 	const [owner, member] = [await addAccount(here), await addAccount(here)];
 	const realm = await addRealm(here, owner);
 	await addBinding(here, realm, member, "viewer");
-	return { here, there, owner, member, realm, runSql: (text: string) => runSql(running, database, text) };
+	return { here, there, owner, member, realm, runSql };
 }
 
 test("changes made in turn continue one chain, and each server sees them immediately", options, async (t) => {

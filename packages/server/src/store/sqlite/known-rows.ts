@@ -5,11 +5,11 @@ import { KEYS } from "./row-guard.ts";
 /** Rows remembered, of some 600 bytes each: a megabyte. */
 const MAX_KNOWN = 2048;
 
-/** Tells whether a row may be believed, or throws. */
-type Judge = (row: readonly RowValue[]) => boolean;
+/** Tells whether a row fits its MACs. */
+type Verify = (row: readonly RowValue[]) => boolean;
 
 /**
- * Lists the columns of rows that are compared: all that their MACs cover, the MACs, and the keys that rows are believed under, for which SQLite asks once.
+ * Lists the columns of rows that are compared: all that their MACs cover, the MACs, and the keys that rows are verified under, for which SQLite asks once.
  * @param tables each with the name that the statement gives it; the first one's key is the first column
  */
 export function comparedColumns(tables: Partial<Record<RowTable, string>>): string[] {
@@ -19,11 +19,11 @@ export function comparedColumns(tables: Partial<Record<RowTable, string>>): stri
 }
 
 /**
- * Makes what judges rows: one that is as it was when its MACs fitted is believed without them. To compare it takes a tenth of the time.
+ * Makes a function that verifies rows. A row that has not changed since its MACs fitted needs no MAC: comparing it takes a tenth of the time.
  * @param compared number of columns, at the beginning of a row, that are compared; the first one finds the row
- * @param isSound judges a row by its MACs
+ * @param isSound verifies a row by its MACs
  */
-export function knownRows(compared: number, isSound: Judge): Judge {
+export function knownRows(compared: number, isSound: Verify): Verify {
 	const known = new Map<RowValue | undefined, RowValue[]>();
 	return (row) => {
 		const before = known.get(row[0]);

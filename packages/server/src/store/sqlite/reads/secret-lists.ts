@@ -17,7 +17,7 @@ const WANTED = [...VERSION, ...OF_VERSION, "s.realm_id", "s.environment", "s.key
 const VERSIONS = `SELECT ${WANTED.join(", ")}
 	FROM json_each(${BOUND}) CROSS JOIN secret s ON s.id = json_each.value ->> 0
 	CROSS JOIN secret_version v ON v.secret_id = s.id AND v.version = json_each.value ->> 1`;
-const BELIEVED_VERSION = `SELECT version FROM ${verified("secret_version")} WHERE secret_id = ? AND version = ?`;
+const VERIFIED_VERSION = `SELECT version FROM ${verified("secret_version")} WHERE secret_id = ? AND version = ?`;
 
 /** Columns of a secret with its current version. */
 const PAIR = comparedColumns({ secret: "s", secret_version: "v" });
@@ -27,7 +27,7 @@ const CURRENT = "v.secret_id = s.id AND v.version = s.version";
 /** All of a realm's, whatever their environment, as they are: one that another program moved must not be missing in its own. */
 const LIVE = `SELECT ${LISTED.join(", ")} FROM secret s LEFT JOIN secret_version v ON ${CURRENT}
 	WHERE s.realm_id = ${BOUND} AND s.deleted_at IS NULL AND s.id > ${BOUND} ORDER BY s.id`;
-const BELIEVED_PAIR = `SELECT v.version FROM ${verified("secret")} s LEFT JOIN ${verified("secret_version")} v ON ${CURRENT}
+const VERIFIED_PAIR = `SELECT v.version FROM ${verified("secret")} s LEFT JOIN ${verified("secret_version")} v ON ${CURRENT}
 	WHERE s.id = ${BOUND}`;
 
 /** Questions about many secrets at once. */
@@ -38,8 +38,8 @@ export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"
 			.pluck()
 			.get(...key) === "number";
 	// A secret without its current version: somebody took that away.
-	const isPair = knownRows(PAIR.length, ([id]) => isThere(BELIEVED_PAIR, id));
-	const isVersion = knownRows(VERSION.length, ([id, version]) => isThere(BELIEVED_VERSION, id, version));
+	const isPair = knownRows(PAIR.length, ([id]) => isThere(VERIFIED_PAIR, id));
+	const isVersion = knownRows(VERSION.length, ([id, version]) => isThere(VERIFIED_VERSION, id, version));
 	return {
 		list(realm_id, environment, after, limit) {
 			const listed: ListedVersion[] = [];
