@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { BLOCK } from "../../packages/server/src/store/sqlite/audit-blocks.ts";
 import { api } from "../harness/client.ts";
 import { ok } from "../harness/expect.ts";
 import { apiToken, bind, invitation, type Person, realm, secret, secretPath, unique } from "../harness/fixtures.ts";
@@ -95,6 +96,7 @@ async function fill(sso: OidcWorld, redis: Redis, ends: AsyncDisposableStack) {
 	const { slug: mallorys } = await realm(client, mallory);
 	await writeSecrets(sso, owner, slug, other);
 	await secret(client, mallory, mallorys, "FIRST", "value of mallory");
+	await readOften(sso, owner, slug);
 	for (const who of [viewer, ex, changer, disabled])
 		await bind(client, owner, slug, who, who === changer ? "member" : "viewer");
 	await bind(client, owner, other, changer, "admin");
@@ -148,6 +150,12 @@ async function writeSecrets({ client }: OidcWorld, owner: Person, slug: string, 
 	ok(await client.get(`/eso/${slug}?env=dev`, { token: owner.token }));
 }
 
+/** Reads a secret until the log has another block of events that are found by their terms. */
+async function readOften({ client }: OidcWorld, owner: Person, slug: string): Promise<void> {
+	for (let read = 0; read < BLOCK; read++)
+		ok(await client.get(`${secretPath(slug, "FIRST")}?env=dev`, { token: owner.token }));
+}
+
 /** Signs somebody in at each of two providers. */
 async function signIn(sso: OidcWorld, ends: AsyncDisposableStack): Promise<void> {
 	const of = (name: string) => ({ email: `${name}@corp.test`, email_verified: true, name });
@@ -194,5 +202,6 @@ async function finish(sso: OidcWorld, made: Made): Promise<void> {
 	ok(await client.delete(`${secretPath(made.other, "ALSO_DELETED")}?env=prod`, { token: owner.token }));
 	await endCodes(client, made.people, made.codes);
 	await endMachines(client, owner, made.machines);
+	await readOften(sso, owner, made.slug);
 	ok(await client.get(`/eso/${made.slug}?env=dev`, { token: owner.token }));
 }

@@ -19,6 +19,7 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 		"1,000 per account that have not expired, and 1,000 that have, for 30 days",
 		"409 `limit_reached`; the oldest expired ones go",
 	],
+	["audit_block", "server", "1 per 256 events", "as events"],
 	["audit_checkpoint", "server", "1 a second in which there were events", "–"],
 	[
 		"audit_event",
@@ -31,6 +32,7 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	["audit_key_part", "account", "1 or 2 per change of a realm's keys, 1 per 192 keys at first", "as events"],
 	["audit_key_set", "account", "1 per bulk read of keys that were not read together before", "as events"],
 	["audit_part_in_set", "account", "1 per 192 keys of a set", "–"],
+	["audit_posting", "server", "1 per token, key of a realm and set of keys in 256 events", "as events"],
 	[
 		"binding",
 		"account",

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { DayCounts, DayRange, DayReads, ReadKey } from "../../audit/event-query.ts";
 import { createCache } from "../../cache.ts";
 import { inGroups } from "./audit-log.ts";
+import { auditPostings } from "./audit-postings.ts";
 import { fact, keyEvents } from "./key-events.ts";
 import { createStatements } from "./statements.ts";
 import { IN_TIME } from "./time-limit.ts";
@@ -14,7 +15,7 @@ const MAX_COUNTED = 10_000;
 
 /** The number of the first event of a day: numbers go by time, except where the clock was set back. */
 const FIRST =
-	"SELECT seq FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @start ORDER BY timestamp, seq LIMIT 1";
+	"SELECT seq FROM audit_event NOT INDEXED WHERE seq >= @first AND timestamp >= @start ORDER BY seq LIMIT 1";
 const OF_REALM = `${IN_TIME} AND realm_id = @realm_id AND seq >= @from AND seq < @to`;
 const EVENTS = `SELECT count(*) AS events, coalesce(max(seq) + 1, @from) AS next FROM audit_event INDEXED BY audit_event_by_realm WHERE ${OF_REALM}`;
 const DENIALS = `SELECT count(*) FROM audit_event INDEXED BY audit_event_denied WHERE type = 'access.denied' AND ${OF_REALM}`;
@@ -31,13 +32,14 @@ interface Counted extends DayCounts {
 export function auditDays(db: Database) {
 	const prepare = createStatements(db);
 	const ofKey = keyEvents(db);
+	const { firstSince } = auditPostings(db);
 	const counted = createCache<string, Counted>(MAX_COUNTED);
 
 	/** Finds the number of each day's first event, and at last that behind the range. */
 	function boundsOf({ starts, end }: DayRange): number[] {
 		const first = prepare(FIRST).pluck();
 		const found = [...starts, end].map(
-			(start) => (first.get({ start }) as number | undefined) ?? Number.MAX_SAFE_INTEGER,
+			(start) => (first.get({ start, first: firstSince(start) }) as number | undefined) ?? Number.MAX_SAFE_INTEGER,
 		);
 		// A clock that was set back must not make a day end before it begins.
 		for (let at = found.length - 2; at >= 0; at--) found[at] = Math.min(found[at] ?? 0, found[at + 1] ?? 0);

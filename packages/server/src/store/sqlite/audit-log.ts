@@ -13,12 +13,14 @@ import type {
 } from "../../audit/model.ts";
 import { keySetIn, verifyChain } from "../../audit/verify.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
-import { ANY, fact, IS_OF_KEY, type KeyEvents, type KeyQuery, keyEvents } from "./key-events.ts";
+import { TERM } from "./audit-blocks.ts";
+import { type AuditPostings, auditPostings } from "./audit-postings.ts";
+import { ANY, fact, IS_OF_KEY, keyEvents } from "./key-events.ts";
 import { keySets } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { compareRows } from "./row-comparison.ts";
 import { createStatements } from "./statements.ts";
-import { collectInTime, IN_TIME, IN_TIME_BEFORE } from "./time-limit.ts";
+import { collectInTime, IN_TIME } from "./time-limit.ts";
 
 /** Events read at a time while verifying, so that no long read keeps the write-ahead log from being emptied. */
 const SEGMENT = 5000;
@@ -37,10 +39,12 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 		}
 	}
 	const prepare = createStatements(db);
-	const ofKey = keyEvents(db);
+	const postings = auditPostings(db);
+	const find = eventFinder(db, postings);
+	const bind = binder(postings);
 	return {
-		...eventPages(db, ofKey),
-		count: eventCount(db, ofKey),
+		...eventPages(db, find, bind),
+		count: eventCount(db, find, bind),
 		checkpoints: (after: number, limit: number) => prepare(CHECKPOINTS).all(after, limit) as Checkpoint[],
 		latest: (): LatestProof => ({
 			checkpoint: prepare(LAST_CHECKPOINT).get() as Checkpoint | undefined,
@@ -55,56 +59,69 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 	};
 }
 
-/** Makes the list of a key's events, whose numbers are known. */
-function listOfKey(db: Database, ofKey: KeyEvents) {
+/** Names the numbers of the events that a query asks about, below one, newest first; undefined where the log itself is walked. */
+type Finder = (query: EventQuery) => ((below: number) => Generator<number>) | undefined;
+
+/** Makes the finder of events by token or key. People cause far fewer events, so those of a key and an actor are looked up among the actor's. */
+function eventFinder(db: Database, { walk }: AuditPostings): Finder {
+	const ofKey = keyEvents(db);
+	return (query) => {
+		const { token, key, actors } = query;
+		if (token !== undefined) return (below) => walk([TERM.token(token)], below);
+		if (key !== undefined && actors === undefined) return (below) => ofKey.walk({ ...query, key }, below);
+		return undefined;
+	};
+}
+
+/** Makes the list of events whose numbers are found. */
+function listOfFound(db: Database, bind: Bind) {
 	const prepare = createStatements(db);
-	return function* list(query: KeyQuery, before: number, limit: number): Generator<StoredEvent> {
-		const { key: _, since, ...rest } = query;
-		const first = since === undefined ? 0 : (prepare(`SELECT ${FIRST_SINCE}`).pluck().get({ since }) as number);
-		const conditions = [...conditionsOf(rest), "timestamp >= @since", "seq IN (SELECT value FROM json_each(@seqs))"];
-		const isMatch = prepare(
-			`SELECT * FROM audit_event NOT INDEXED WHERE ${conditions.join(" AND ")} ORDER BY seq DESC LIMIT @limit`,
-		);
+	return function* list(query: EventQuery, found: Generator<number>, limit: number): Generator<StoredEvent> {
+		const isMatch = prepare(`SELECT * ${whereFound(query)} ORDER BY seq DESC LIMIT @left`);
+		const values = bind(query);
 		let left = limit;
-		for (const seqs of inGroups(ofKey.walk(query, before), first, limit)) {
-			const given = { ...bind(rest), since: since ?? "", seqs: JSON.stringify(seqs), limit: left };
-			const found = isMatch.all(given) as StoredEvent[];
-			yield* found;
-			left -= found.length;
+		for (const seqs of inGroups(found, values.first, limit)) {
+			const events = isMatch.all({ ...values, seqs: JSON.stringify(seqs), left }) as StoredEvent[];
+			yield* events;
+			left -= events.length;
 			if (left === 0) return;
 		}
 	};
 }
 
 /** Makes the count of events. */
-function eventCount(db: Database, ofKey: KeyEvents) {
+function eventCount(db: Database, find: Finder, bind: Bind) {
 	const prepare = createStatements(db);
 	return (query: EventQuery): number => {
-		const all = { index: indexFor(query), condition: IS_OF_KEY, values: {} };
-		const parts = isOfKeyAlone(query) ? ofKey.parts(query) : [all];
-		const totals = parts.map(({ index, condition, values }) => {
-			const count = prepare(`SELECT count(*) ${where(query, index, condition)}`).pluck();
-			return count.get({ ...bind(query), ...values }) as number;
-		});
-		return totals.reduce((sum, total) => sum + total, 0);
+		const found = find(query)?.(Number.MAX_SAFE_INTEGER);
+		const values = bind(query);
+		const count = (rest: string, given = {}) =>
+			prepare(`SELECT count(*) ${rest}`)
+				.pluck()
+				.get({ ...values, ...given }) as number;
+		if (found === undefined) return count(where(query));
+		let total = 0;
+		for (const seqs of inGroups(found, values.first, MOST_LOOKED_UP))
+			total += count(whereFound(query), { seqs: JSON.stringify(seqs) });
+		return total;
 	};
 }
 
 /** Pages of the log. One that takes too long has what was found by then, where events are looked at in their order. */
-function eventPages(db: Database, ofKey: KeyEvents) {
+function eventPages(db: Database, find: Finder, bind: Bind) {
 	const prepare = createStatements(db);
-	const eventsOfKey = listOfKey(db, ofKey);
+	const listFound = listOfFound(db, bind);
 	return {
 		list: (query: EventQuery, position: string | undefined, limit: number): ListedEvent[] => {
 			const before = Number(position ?? Number.MAX_SAFE_INTEGER);
 			const restAt = (at: number) => (at + 1 < before ? String(at + 1) : undefined);
-			if (isOfKeyAlone(query)) return collectInTime(eventsOfKey(query, before, limit), withPosition, restAt);
+			const numbers = find(query)?.(before);
+			if (numbers !== undefined) return collectInTime(listFound(query, numbers, limit), withPosition, restAt);
 			const found = prepare(
 				`SELECT * ${where(query, indexFor(query) || "NOT INDEXED")} AND seq < @before ORDER BY seq DESC LIMIT @limit`,
 			);
 			const events = found.iterate({ ...bind(query), before, limit }) as IterableIterator<StoredEvent>;
-			const isInOrder = query.token !== undefined || query.actors === undefined;
-			return collectInTime(events, withPosition, isInOrder ? restAt : () => undefined);
+			return collectInTime(events, withPosition, query.actors === undefined ? restAt : () => undefined);
 		},
 		export: (query: EventQuery, { after = "0", last }: EventRange, limit: number): ChainedEvent[] => {
 			const found = prepare(
@@ -136,16 +153,17 @@ function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
 	return { ...event, position: String(event.seq) };
 }
 
-/**
- * @param how the index to use, or `NOT INDEXED` to read the rows in their own order
- * @param isOfKey finds the events of the query's key
- */
-function where(query: EventQuery, how = indexFor(query), isOfKey = IS_OF_KEY): string {
-	const conditions = [IN_TIME, ...conditionsOf(query), ...(query.key === undefined ? [] : [isOfKey])];
-	return `FROM audit_event ${how} WHERE ${conditions.join(" AND ")}`;
+/** @param how the index to use, or `NOT INDEXED` to read the rows in their own order */
+function where(query: EventQuery, how = indexFor(query)): string {
+	return `FROM audit_event ${how} WHERE ${[IN_TIME, ...conditionsOf(query)].join(" AND ")}`;
 }
 
-/** Conditions of a query, except that on the key. */
+/** Selects from a group of events whose numbers were found. */
+function whereFound(query: EventQuery): string {
+	const conditions = ["seq IN (SELECT value FROM json_each(@seqs))", ...conditionsOf(query)];
+	return `FROM audit_event NOT INDEXED WHERE ${conditions.join(" AND ")}`;
+}
+
 function conditionsOf(query: EventQuery): string[] {
 	return [
 		`(${query.scopes.map(scopeText).join(" OR ") || "false"})`,
@@ -155,25 +173,17 @@ function conditionsOf(query: EventQuery): string[] {
 			: [query.type.endsWith(ANY) ? "substr(type, 1, length(@start)) = @start" : "type = @type"]),
 		...(query.actors === undefined ? [] : ["actor IN (SELECT value FROM json_each(@actors))"]),
 		...(query.token === undefined ? [] : [`${fact("token_id")} = @token`]),
-		...(query.since === undefined ? [] : ["timestamp >= @since", `seq >= ${FIRST_SINCE}`]),
+		...(query.key === undefined ? [] : [IS_OF_KEY]),
+		...(query.since === undefined ? [] : ["timestamp >= @since", "seq >= @first"]),
 		...(query.until === undefined ? [] : ["timestamp < @until"]),
 	];
 }
 
-/** The lowest number since an instant, which bounds the walk from the newest event: times are hardly ever in the order of numbers. */
-const FIRST_SINCE = `(SELECT coalesce(min(seq), ${Number.MAX_SAFE_INTEGER}) FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @since AND ${IN_TIME_BEFORE})`;
-
 const OF_SLUG = "realm = @realm";
 const OF_REALM = `(${OF_SLUG} OR realm_id = @realm_id)`;
 
-/** Tells whether the events of a key are looked up as such, not among those of a token or of people, who cause far fewer. */
-function isOfKeyAlone(query: EventQuery): query is KeyQuery {
-	return query.key !== undefined && query.token === undefined && query.actors === undefined;
-}
-
 /** Chooses an index where one is far better than the others: SQLite has no statistics of the log. */
-function indexFor({ key, token, actors }: EventQuery): string {
-	if (token !== undefined) return "INDEXED BY audit_event_by_token";
+function indexFor({ key, actors }: EventQuery): string {
 	return key === undefined || actors === undefined ? "" : "INDEXED BY audit_event_by_actor";
 }
 
@@ -222,17 +232,23 @@ function scopeText({ realm_ids, member_id, type, actor }: EventScope, index: num
 	return conditions.length === 0 ? "true" : `(${conditions.join(" AND ")})`;
 }
 
-function bind({ scopes, ...query }: EventQuery): Record<string, unknown> {
-	const scoped = scopes.flatMap(({ realm_ids, member_id, type, actor }, index) => [
-		[`realm_ids_${index}`, JSON.stringify(realm_ids ?? [])],
-		[`member_id_${index}`, member_id],
-		[`type_${index}`, type],
-		[`actor_${index}`, actor],
-	]);
-	return {
-		...query,
-		...Object.fromEntries(scoped),
-		actors: JSON.stringify(query.actors ?? []),
-		start: query.type?.slice(0, -1),
+/** Makes the values of a query's conditions. `first` bounds the walk by the query's `since`: times are hardly ever in the order of numbers. */
+type Bind = (query: EventQuery) => Record<string, unknown> & { first: number };
+
+function binder({ firstSince }: AuditPostings): Bind {
+	return ({ scopes, ...query }) => {
+		const scoped = scopes.flatMap(({ realm_ids, member_id, type, actor }, index) => [
+			[`realm_ids_${index}`, JSON.stringify(realm_ids ?? [])],
+			[`member_id_${index}`, member_id],
+			[`type_${index}`, type],
+			[`actor_${index}`, actor],
+		]);
+		return {
+			...query,
+			...Object.fromEntries(scoped),
+			actors: JSON.stringify(query.actors ?? []),
+			start: query.type?.slice(0, -1),
+			first: query.since === undefined ? 0 : firstSince(query.since),
+		};
 	};
 }

@@ -1,12 +1,14 @@
 import type { Database } from "better-sqlite3";
 import type { EventQuery } from "../../audit/event-query.ts";
+import { TERM } from "./audit-blocks.ts";
+import { auditPostings } from "./audit-postings.ts";
 import { SETS_WITH_KEY } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 import { IN_TIME } from "./time-limit.ts";
 
-/** Fact of an event, in the words of the index over it. */
+/** Fact of an event. */
 export const fact = (name: string) => `iif(json_valid(data), data ->> '$.${name}', NULL)`;
 
 /** Condition that an event names the key, or refers to a set of its realm that holds it. Each set is looked up by itself: a key may be in millions of them. */
@@ -15,27 +17,18 @@ export const IS_OF_KEY = `(${fact("key")} = @key OR EXISTS (
 	WHERE s.hash = ${fact("key_set")} AND s.realm_id = audit_event.realm_id AND i.key_id = (SELECT id FROM audit_key WHERE key = @key)))`;
 
 /** Query for the events of a key. */
-export type KeyQuery = EventQuery & { key: string };
+type KeyQuery = EventQuery & { key: string };
 
 /** Limits on what is looked at before the first event: runs are read in 60 ms, and so are all sets of a key. */
 const MOST = { runs: 10_000, sets: 50_000 };
 
-/** A part of the log: the index that finds it, and the condition for it, with the values. */
-interface Part {
-	index: string;
-	condition: string;
-	values: Record<string, unknown>;
-}
-
 /** The events of a key. */
 export interface KeyEvents {
-	/** Names the parts of the log that hold them, each event in one of these. */
-	parts(query: KeyQuery): Part[];
 	/** Yields their numbers below one, newest first. @throws TookTooLong, at a number below all that it yielded */
 	walk(query: KeyQuery, below: number): Generator<number>;
 }
 
-/** The events of a key that name it in realms of these slugs, and those that refer to these sets: each slug and each set is a run of an index. */
+/** The events of a key that name it in realms of these slugs, and those that refer to these sets. */
 interface Runs {
 	slugs: string[];
 	sets: string[];
@@ -54,7 +47,7 @@ interface Among {
 export function keyEvents(db: Database, most = MOST): KeyEvents {
 	const prepare = createStatements(db);
 	const find = finder(db, most);
-	const merge = merger(db);
+	const postings = auditPostings(db);
 	function among(found: Among, key: string, below: number): IterableIterator<number> {
 		const { index, condition, values } = partAmong(found);
 		const events = `audit_event ${index} WHERE ${IN_TIME} AND ${condition} AND seq < @below`;
@@ -62,30 +55,23 @@ export function keyEvents(db: Database, most = MOST): KeyEvents {
 		return seqs.iterate({ key, ...values, below }) as IterableIterator<number>;
 	}
 	return {
-		parts(query) {
-			const found = find(query);
-			return "slugs" in found ? partsOf(found) : [partAmong(found)];
-		},
 		*walk(query, below) {
 			const found = find(query);
-			yield* "slugs" in found ? merge(found, query.key, below) : among(found, query.key, below);
+			if (!("slugs" in found)) yield* among(found, query.key, below);
+			else yield* postings.walk(termsFor(found, query.key), below);
 		},
 	};
 }
 
-function partsOf({ slugs, sets }: Runs): Part[] {
-	return [
-		{
-			index: "INDEXED BY audit_event_by_key",
-			condition: `${fact("key")} = @key AND realm IN (SELECT value FROM json_each(@slugs))`,
-			values: { slugs: JSON.stringify(slugs) },
-		},
-		{
-			index: "INDEXED BY audit_event_by_key_set",
-			condition: `${fact("key_set")} IN (SELECT value FROM json_each(@sets))`,
-			values: { sets: JSON.stringify(sets) },
-		},
-	];
+function termsFor({ slugs, sets }: Runs, key: string): string[] {
+	return [...slugs.map((slug) => TERM.key(slug, key)), ...sets.map(TERM.keySet)];
+}
+
+/** A part of the log: the index that finds it, and the condition for it, with the values. */
+interface Part {
+	index: string;
+	condition: string;
+	values: Record<string, unknown>;
 }
 
 function partAmong({ realm_ids }: Among): Part {
@@ -162,67 +148,4 @@ export const ANY = ".*";
 
 function isOfType(type: string, asked: string): boolean {
 	return asked.endsWith(ANY) ? type.startsWith(asked.slice(0, -1)) : type === asked;
-}
-
-/** Numbers of events, each smaller than the one before. */
-interface Run {
-	/** Numbers that are known, the smallest first. */
-	ahead: number[];
-	/** Reads the next numbers below one. */
-	below(seq: number, limit: number): number[];
-	/** How many to read next. */
-	limit: number;
-}
-
-/** Highest number of events of one run read at once. */
-const MOST_AT_ONCE = 1024;
-
-const OWN = `SELECT seq FROM audit_event INDEXED BY audit_event_by_key WHERE ${fact("key")} = @key AND realm = @realm AND seq < @below ORDER BY seq DESC LIMIT @limit`;
-const BULK = `SELECT seq FROM audit_event INDEXED BY audit_event_by_key_set WHERE ${fact("key_set")} = @set AND seq < @below ORDER BY seq DESC LIMIT @limit`;
-
-/** Makes the function that merges the runs of a key's events. */
-function merger(db: Database): (runs: Runs, key: string, below: number) => Generator<number> {
-	const prepare = createStatements(db);
-
-	function run(text: string, about: object): Run {
-		const below = (seq: number, limit: number) =>
-			(
-				prepare(text)
-					.pluck()
-					.all({ ...about, below: seq, limit }) as number[]
-			).reverse();
-		return { ahead: [], below, limit: 1 };
-	}
-
-	/** Reads a run's next numbers, behind the one that was yielded last. @returns false when there is none */
-	function refill(one: Run, below: number): boolean {
-		prepare("SELECT in_time(?)").get(below - 1);
-		one.ahead = one.below(below, one.limit);
-		one.limit = Math.min(MOST_AT_ONCE, one.limit * 4);
-		return one.ahead.length > 0;
-	}
-
-	return function* merge({ slugs, sets }, key, below) {
-		const all = [...slugs.map((realm) => run(OWN, { key, realm })), ...sets.map((set) => run(BULK, { set }))];
-		const runs = all.filter((one) => refill(one, below));
-		runs.sort((one, other) => head(one) - head(other));
-		for (let newest = runs.pop(); newest !== undefined; newest = runs.pop()) {
-			const seq = newest.ahead.pop() ?? 0;
-			yield seq;
-			if (newest.ahead.length > 0 || refill(newest, seq)) runs.splice(indexFor(newest, runs), 0, newest);
-		}
-	};
-}
-
-const head = ({ ahead }: Run) => ahead.at(-1) ?? 0;
-
-/** Finds the index for a run among others that are in order of their heads. */
-function indexFor(run: Run, runs: readonly Run[]): number {
-	let [from, to] = [0, runs.length];
-	while (from < to) {
-		const middle = (from + to) >> 1;
-		if (head(runs[middle] as Run) < head(run)) from = middle + 1;
-		else to = middle;
-	}
-	return from;
 }

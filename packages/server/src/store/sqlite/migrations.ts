@@ -25,6 +25,7 @@ import { RESTORED_REALMS } from "./migrations/0027-restored-realms.ts";
 import { VERSIONS_BY_AGE } from "./migrations/0028-versions-by-age.ts";
 import { INVITATIONS_BY_ID } from "./migrations/0029-invitations-by-id.ts";
 import { NO_VERSIONS_BY_AGE } from "./migrations/0030-no-versions-by-age.ts";
+import { AUDIT_POSTINGS } from "./migrations/0031-audit-postings.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -292,4 +293,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	VERSIONS_BY_AGE,
 	INVITATIONS_BY_ID,
 	NO_VERSIONS_BY_AGE,
+	AUDIT_POSTINGS,
 ];

@@ -6,6 +6,7 @@ import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { system } from "../../system.ts";
 import { columnsOf } from "../row-kinds.ts";
 import { adoptionPreview } from "./adoption-preview.ts";
+import { areBlocksSound } from "./audit-blocks.ts";
 import { schemaOf } from "./migrate.ts";
 import { compareRows } from "./row-comparison.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
@@ -53,6 +54,7 @@ export function snapshotQuestions(db: Database) {
 			const references = db.pragma("foreign_key_check") as { table: string }[];
 			return [
 				...pages.map((row) => row.integrity_check).filter((text) => text !== "ok"),
+				...(areBlocksSound(db) ? [] : ["the index of the audit log does not have its events"]),
 				...references.slice(0, MAX_PROBLEMS).map(({ table }) => `a row of ${table} refers to nothing`),
 			];
 		},

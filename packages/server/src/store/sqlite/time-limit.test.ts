@@ -42,7 +42,7 @@ const QUESTIONS: Record<string, (worker: ReadWorker) => Promise<unknown>> = {
 	"a count of events": (worker) => worker.question("audit", "count")(ALL),
 	"an export that finds nothing to go on from": (worker) =>
 		worker.question("audit", "export")(ALL, { after: "1023", last: "9999" }, EVENTS),
-	"a list of a key's events": (worker) => worker.question("audit", "list")(OF_MEMBER, undefined, EVENTS),
+	"a list of a key's events": (worker) => worker.question("audit", "list")(OF_MEMBER, "2048", EVENTS),
 	"a list of a key's events among all that finds nothing to go on from": (worker) =>
 		worker.question("audit", "list")({ ...ALL, key }, "2049", EVENTS),
 	"a count of a key's events": (worker) => worker.question("audit", "count")(OF_MEMBER),
@@ -52,8 +52,6 @@ const QUESTIONS: Record<string, (worker: ReadWorker) => Promise<unknown>> = {
 			DAY,
 			EVENTS,
 		),
-	"a list since an instant long ago": (worker) =>
-		worker.question("audit", "list")({ ...ALL, since: MADE_AT }, undefined, EVENTS),
 	"a count by day": (worker) => worker.question("audit", "perDay")(realm_id, DAY),
 	"a list of leases": (worker) => worker.question("leases", "list")(EVERY_LEASE, "~", 10),
 	"a count of leases": (worker) => worker.question("leases", "count")({ ...EVERY_LEASE, realm_id }),

@@ -4,7 +4,7 @@ import type { Unfinished } from "../../errors.ts";
 /** A question took longer than it may. */
 export class TookTooLong extends Error {
 	override readonly name = "TookTooLong";
-	/** Number of the row that was looked at next; NaN when no list can go on from there. */
+	/** Number of the row that was looked at next. */
 	readonly at: number;
 	/** Rows found by then and the position of the rest, if the list can go on from there. */
 	readonly found: Unfinished["found"] | undefined;
@@ -19,9 +19,6 @@ export class TookTooLong extends Error {
 /** Condition of a statement that may read many rows: it ends the statement when the question's time is over. It looks at one row in 1,024, which costs nothing. */
 export const IN_TIME = "(rowid & 1023 OR in_time(rowid))";
 
-/** The same for rows that are looked at before a list begins: no list can go on from these. */
-export const IN_TIME_BEFORE = "(rowid & 1023 OR in_time(NULL))";
-
 /**
  * Limits the time of a connection's questions: SQLite cannot be interrupted from outside, but calls a function of ours.
  * @returns the function that begins the time of the next question
@@ -29,7 +26,7 @@ export const IN_TIME_BEFORE = "(rowid & 1023 OR in_time(NULL))";
 export function limitTime(db: Database): (limit_ms: number) => void {
 	let end = Number.POSITIVE_INFINITY;
 	db.function("in_time", { directOnly: true }, (rowid) => {
-		if (performance.now() > end) throw new TookTooLong(rowid === null ? Number.NaN : Number(rowid));
+		if (performance.now() > end) throw new TookTooLong(Number(rowid));
 		return 1;
 	});
 	return (limit_ms) => {

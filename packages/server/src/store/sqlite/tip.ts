@@ -4,6 +4,7 @@ import type { IntegrityReport } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
 import { differingSums, noRows, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
+import { blockWriter } from "./audit-blocks.ts";
 import { areLeasesCounted } from "./lease-counts.ts";
 import { areRealmsCounted } from "./realm-counts.ts";
 import { guardWrites, newestId, sumUp } from "./row-guard.ts";
@@ -118,6 +119,7 @@ export function keepTip(
 		"INSERT INTO main.tip (id, sealed) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed",
 	);
 	const alterations = schemaAlterations(db);
+	const addBlocks = blockWriter(db);
 	let known = version.get();
 	let isOurs = true;
 	return {
@@ -139,8 +141,9 @@ export function keepTip(
 		},
 		seal() {
 			if (!isOurs) return;
-			const rows = ledger.state();
-			write.run(sealTip({ ...chain.tip(), rows }, macs));
+			const [end, rows] = [chain.tip(), ledger.state()];
+			addBlocks(end.seq);
+			write.run(sealTip({ ...end, rows }, macs));
 		},
 	};
 }

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import Database from "better-sqlite3";
+import type { Chain } from "../../audit/chain.ts";
+import { anEvent, MADE_AT } from "../../testing/rows.ts";
+import { areBlocksSound, BLOCK, blockWriter } from "./audit-blocks.ts";
+import { auditPostings } from "./audit-postings.ts";
+import { migrate } from "./migrate.ts";
+import { limitTime } from "./time-limit.ts";
+import { openChain } from "./tip.ts";
+
+let db: Database.Database;
+let chain: Chain;
+beforeEach(() => {
+	db = new Database(":memory:");
+	migrate(db, MADE_AT);
+	limitTime(db);
+	chain = openChain(db);
+});
+
+const dayOf = (day: number) => new Date(Date.UTC(2030, 0, day)).toISOString();
+
+/** Appends events, each of its own day; every third is of token `t`, and every hundredth names key `K`. */
+function append(count: number): void {
+	for (let left = count; left > 0; left--) {
+		const seq = chain.tip().seq + 1;
+		const data = { ...(seq % 3 === 0 && { token_id: "t" }), ...(seq % 100 === 0 && { key: "K" }) };
+		chain.append(anEvent({ timestamp: dayOf(seq), realm: "shop", data }));
+	}
+}
+
+const blocks = () => db.prepare("SELECT block FROM audit_block ORDER BY block").pluck().all();
+const numbers = (from: number, to: number, isOf: (seq: number) => boolean) =>
+	Array.from({ length: to - from }, (_, at) => to - 1 - at).filter(isOf);
+
+test("a block is added with its last event, in one transaction or over several, and never twice", () => {
+	const add = blockWriter(db);
+	append(BLOCK - 2);
+	add(chain.tip().seq);
+	assert.deepEqual(blocks(), []);
+	append(1);
+	add(chain.tip().seq);
+	assert.deepEqual(blocks(), [0]);
+	append(2 * BLOCK);
+	add(chain.tip().seq);
+	add(chain.tip().seq);
+	blockWriter(db)(chain.tip().seq);
+	assert.deepEqual(blocks(), [0, 1, 2]);
+	assert.ok(areBlocksSound(db));
+});
+
+test("a block of a transaction that is rolled back is added later", () => {
+	const add = blockWriter(db);
+	db.exec("BEGIN");
+	append(BLOCK);
+	add(chain.tip().seq);
+	db.exec("ROLLBACK");
+	chain.rewind({ seq: 0, hash: Buffer.alloc(32) });
+	append(3 * BLOCK);
+	add(chain.tip().seq);
+	assert.deepEqual(blocks(), [0, 1, 2]);
+});
+
+test("events are found by their terms in blocks and behind them, wherever the walk begins", () => {
+	append(3 * BLOCK + 50);
+	blockWriter(db)(chain.tip().seq);
+	append(100);
+	const end = chain.tip().seq + 1;
+	const { walk } = auditPostings(db);
+	const isOfToken = (seq: number) => seq % 3 === 0;
+	const isOfBoth = (seq: number) => seq % 3 === 0 || seq % 100 === 0;
+	for (const below of [Number.MAX_SAFE_INTEGER, end, end - 120, 3 * BLOCK, 2 * BLOCK + 1, 2 * BLOCK - 7, 1]) {
+		const all = (isOf: (seq: number) => boolean) => numbers(1, Math.min(below, end), isOf);
+		assert.deepEqual([...walk(["token t"], below)], all(isOfToken));
+		assert.deepEqual([...walk(["token t", "key shop/K", "key other/K"], below)], all(isOfBoth));
+	}
+	assert.deepEqual([...walk(["token u"], end)], []);
+});
+
+test("a time is found in the first block that reaches it, also where the clock was set back", () => {
+	append(2 * BLOCK - 1);
+	chain.append(anEvent({ timestamp: dayOf(10) }));
+	append(BLOCK);
+	blockWriter(db)(chain.tip().seq);
+	const { firstSince } = auditPostings(db);
+	assert.equal(firstSince(dayOf(1)), 0);
+	assert.equal(firstSince(dayOf(BLOCK - 1)), 0);
+	assert.equal(firstSince(dayOf(BLOCK)), BLOCK);
+	assert.equal(firstSince(dayOf(2 * BLOCK)), 2 * BLOCK);
+	assert.equal(firstSince(dayOf(9 * BLOCK)), 3 * BLOCK);
+});
+
+const UNLOCKED =
+	"DROP TRIGGER audit_posting_keep; DROP TRIGGER audit_posting_stay; DROP TRIGGER audit_block_keep; DROP TRIGGER audit_block_stay;";
+
+for (const [what, sql] of Object.entries({
+	"a posting less": "DELETE FROM audit_posting WHERE term = 'key shop/K' AND block = 1",
+	"a posting more": "INSERT INTO audit_posting VALUES ('key shop/OTHER', 1, x'00')",
+	"other offsets": "UPDATE audit_posting SET offsets = x'00' WHERE term = 'key shop/K' AND block = 1",
+	"a later time": "UPDATE audit_block SET latest = '2099' WHERE block = 1",
+	"a block less": "DELETE FROM audit_block WHERE block = 1; DELETE FROM audit_posting WHERE block = 1",
+	"the first block less": "DELETE FROM audit_block WHERE block = 0; DELETE FROM audit_posting WHERE block = 0",
+	"a block more": "INSERT INTO audit_block VALUES (9, '2099')",
+}))
+	test(`blocks with ${what} are not those of the events`, () => {
+		append(3 * BLOCK);
+		blockWriter(db)(chain.tip().seq);
+		assert.ok(areBlocksSound(db));
+		db.exec(UNLOCKED + sql);
+		assert.ok(!areBlocksSound(db));
+	});
+
+test("a database from before blocks has none to compare", () => {
+	assert.ok(areBlocksSound(new Database(":memory:")));
+});
+
+test("events whose facts are no JSON have no terms", () => {
+	append(BLOCK - 2);
+	db.prepare("INSERT INTO audit_event VALUES (?, ?, 't', 'a', '', '', ?, zeroblob(32))").run(BLOCK - 1, MADE_AT, "{");
+	blockWriter(db)(BLOCK - 1);
+	assert.ok(areBlocksSound(db));
+});
+
+test("blocks that another program took away are added again, over what it left", () => {
+	append(2 * BLOCK);
+	blockWriter(db)(chain.tip().seq);
+	db.exec(`${UNLOCKED} DELETE FROM audit_block`);
+	assert.ok(!areBlocksSound(db));
+	blockWriter(db)(chain.tip().seq);
+	assert.ok(areBlocksSound(db));
+});
