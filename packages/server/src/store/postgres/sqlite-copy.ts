@@ -1,4 +1,5 @@
 import { OTHER_TABLES, ROW_KINDS } from "../row-kinds.ts";
+import { BLOCK_TABLES } from "../sqlite/audit-blocks.ts";
 import { type BulkLoad, beginBulkLoad } from "../sqlite/bulk-load.ts";
 import type { Address } from "./address.ts";
 import { type Connection, connect, type Sql } from "./connection.ts";
@@ -6,7 +7,9 @@ import { everyRow } from "./cursor.ts";
 import { BEGIN_SNAPSHOT } from "./read-pools.ts";
 
 /** Tables of the log. The others without MACs are counted, made or written again by SQLite. */
-const LOG_TABLES = Object.keys(OTHER_TABLES).filter((table) => table.startsWith("audit_"));
+const LOG_TABLES = Object.keys(OTHER_TABLES).filter(
+	(table) => table.startsWith("audit_") && !BLOCK_TABLES.includes(table),
+);
 
 const TABLES = [...Object.keys(ROW_KINDS), ...LOG_TABLES];
 
