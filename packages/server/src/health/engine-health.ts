@@ -6,7 +6,7 @@ export interface EngineHealthNeeds {
 	store: { leases: Pick<LeaseStore, "counts" | "nextDue"> };
 	host: { state(): EngineState[] };
 	clock: { now(): number; lastJump(): { at: string; ahead_ms: number; is_holding: boolean } | undefined };
-	pause: { readonly isPaused: boolean };
+	pause: { isPaused(): boolean | Promise<boolean> };
 	reaper: {
 		targets(): { target: string; state: TargetState; since: string; message: string }[];
 		lateness(): { overdue: number; stuck: number; oldest_ms: number };
@@ -58,7 +58,7 @@ export async function describeEngines(needs: EngineHealthNeeds): Promise<EngineH
 			overdue,
 			stuck,
 			oldest_overdue_seconds: await oldestOverdue(needs),
-			paused: needs.pause.isPaused,
+			paused: await needs.pause.isPaused(),
 		},
 		clock: needs.clock.lastJump() === undefined ? "steady" : "jumped",
 	};

@@ -11,7 +11,7 @@ test("a count of leases that the store does not name any more is 0, and no serie
 			store: { leases: { counts: () => counts, nextDue: () => undefined } },
 			host: { state: () => [] },
 			clock: { now: () => 0, lastJump: () => undefined },
-			pause: { isPaused: false },
+			pause: { isPaused: () => false },
 			reaper: { targets: () => [], lateness: () => ({ overdue: 0, stuck: 0, oldest_ms: 0 }) },
 			sweeper: { orphans: () => 0 },
 			watchLag: () => undefined,

@@ -97,8 +97,8 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 		name: "svc_leases_paused",
 		help: "1 while leases are paused after a restore",
 		registers,
-		collect() {
-			this.set(needs.pause.isPaused ? 1 : 0);
+		async collect() {
+			this.set((await needs.pause.isPaused()) ? 1 : 0);
 		},
 	});
 	new Gauge({

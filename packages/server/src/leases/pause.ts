@@ -1,5 +1,6 @@
 import type { AuditEvent } from "../audit/model.ts";
 import type { Log } from "../log.ts";
+import type { Awaitable } from "../operation.ts";
 import type { LeaseStore } from "./model.ts";
 
 /**
@@ -7,27 +8,37 @@ import type { LeaseStore } from "./model.ts";
  * credentials that it would have to revoke, until somebody has looked.
  */
 export interface Pause {
-	readonly isPaused: boolean;
+	/** Tells whether leases are paused. Another server may have ended the pause, so a pause is asked for each time. */
+	isPaused(): Awaitable<boolean>;
 	/** Ends the pause. @returns false when there was none */
 	resume(event: AuditEvent): Promise<boolean>;
 }
 
 /** Reads whether leases are paused, and if so logs what to do. */
-export async function openPause({ store, log }: { store: { leases: LeaseStore }; log: Log }): Promise<Pause> {
-	const isPaused = (await store.leases.pausedAt()) !== undefined;
-	if (isPaused) {
+export async function openPause({
+	store,
+	log,
+}: {
+	store: { leases: Pick<LeaseStore, "pausedAt" | "resume"> };
+	log: Log;
+}): Promise<Pause> {
+	/** Only a restore begins a pause, and no server runs meanwhile: what has ended need not be asked again. */
+	let hasEnded = (await store.leases.pausedAt()) === undefined;
+	if (!hasEnded) {
 		log("warn", "leases.paused", {
 			message:
 				"the database was restored: no credential is made or revoked automatically until you run `svc lease resume`; check `svc lease list` first",
 		});
 	}
-	const pause = {
-		isPaused,
-		async resume(event: AuditEvent) {
+	return {
+		async isPaused() {
+			hasEnded ||= (await store.leases.pausedAt()) === undefined;
+			return !hasEnded;
+		},
+		async resume(event) {
 			const wasPaused = await store.leases.resume(event);
-			pause.isPaused = false;
+			hasEnded = true;
 			return wasPaused;
 		},
 	};
-	return pause;
 }

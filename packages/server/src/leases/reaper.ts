@@ -170,10 +170,11 @@ class Loop implements Reaper {
 		await this.#recover();
 		await this.#needs.clock.tick();
 		await this.#meetTargets();
+		const isPaused = await this.#needs.pause.isPaused();
 		for (const queue of this.#queues()) {
 			if (queue.probing === undefined && (queue.is_doubted || queue.health.isProbeDue())) this.#probe(queue);
 			await this.#noteWaiting(queue);
-			if (this.#needs.pause.isPaused) continue;
+			if (isPaused) continue;
 			if (queue.due.length > 0 || !queue.health.hasRoom(0) || this.#removals.isStalled) continue;
 			await refill(this.#needs, queue, this.#removals.isRunning);
 			// The store answers synchronously: without a pause the loop would read all targets before anything else runs.

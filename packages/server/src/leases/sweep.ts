@@ -43,7 +43,7 @@ export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
 	let loop: Promise<void> | undefined;
 
 	async function runOnce(): Promise<void> {
-		if (needs.pause.isPaused) return;
+		if (await needs.pause.isPaused()) return;
 		const targets = await needs.targets();
 		const keys = new Set(targets.map(keyOf));
 		for (const key of [...orphans.keys()]) if (!keys.has(key)) orphans.delete(key);

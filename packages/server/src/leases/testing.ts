@@ -83,7 +83,7 @@ export async function openReaper(cleanup: Cleanup, limits: Partial<ReaperLimits>
 		system,
 		log,
 		clock,
-		pause: { isPaused: false },
+		pause: { isPaused: () => false },
 		remove: (lease: Lease) => at(lease.target).remove(lease),
 		probe: (target: string) => at(target).probe(),
 		onRevoked: (lag_ms: number) => void lags.push(lag_ms),

@@ -1,15 +1,19 @@
 /* Leases of two servers that share one database of a real PostgreSQL. */
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
+import { createRowMacs, rowTextOf } from "../../crypto/row-macs.ts";
 import { openLeaseClock } from "../../leases/clock.ts";
 import type { Lease, Removal } from "../../leases/model.ts";
+import { openPause } from "../../leases/pause.ts";
 import { createReaper } from "../../leases/reaper.ts";
 import { countEvents, eventsAfter, isChainIntact } from "../../testing/events.ts";
 import { addLease } from "../../testing/leases.ts";
 import { createTestLog } from "../../testing/log.ts";
 import { aLease, anEvent, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
+import { ROW_KEY } from "../../testing/store.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import type { Store } from "../store.ts";
 import { openPostgresTestPair } from "./testing.ts";
@@ -117,9 +121,10 @@ async function reaperOf(t: TestContext, store: Store, remove: (lease: Lease) => 
 	const { log } = createTestLog();
 	const clock = await openLeaseClock({ store, system, log });
 	const probe = async () => ({ outcome: "healthy", message: "" }) as const;
-	const reaper = createReaper({ store, system, log, clock, pause: { isPaused: false }, remove, probe });
+	const pause = await openPause({ store, log });
+	const reaper = createReaper({ store, system, log, clock, pause, remove, probe });
 	t.after(() => reaper.stop());
-	return reaper;
+	return { runOnce: () => reaper.runOnce(), pause };
 }
 
 test("two servers revoke what is due, each credential once", options, async (t) => {
@@ -148,4 +153,25 @@ test("a server that starts doubts no intent of another, until it is due", option
 	await reaper.runOnce();
 	assert.equal((await there.leases.byId(young.id))?.state, "intent");
 	assert.equal((await there.leases.byId(old.id))?.state, "aborted");
+});
+
+test("a pause of leases that one server ends has ended on the other", options, async (t) => {
+	const { here, there, add, runSql } = await setUp(t);
+	const lease = await add("revoking");
+	const macs = createRowMacs([ROW_KEY], randomBytes);
+	const mac = macs.make(rowTextOf("meta", ["leases_paused", MADE_AT])).toString("hex");
+	await runSql(`INSERT INTO svc.meta (name, value, mac) VALUES ('leases_paused', '${MADE_AT}', '\\x${mac}')`);
+	const reapers = await Promise.all(
+		[here, there].map((store) => reaperOf(t, store, async () => ({ outcome: "absent" }))),
+	);
+	const [one, other] = reapers;
+	assert.ok(one && other);
+	await other.runOnce();
+	assert.deepEqual(await Promise.all(reapers.map(({ pause }) => pause.isPaused())), [true, true]);
+	assert.equal((await there.leases.byId(lease.id))?.state, "revoking");
+	assert.equal(await one.pause.resume(anEvent()), true);
+	await other.runOnce();
+	assert.equal((await there.leases.byId(lease.id))?.state, "revoked");
+	assert.deepEqual(await Promise.all(reapers.map(({ pause }) => pause.isPaused())), [false, false]);
+	assert.equal(await other.pause.resume(anEvent()), false);
 });
