@@ -1,5 +1,6 @@
 /* Two servers as processes of their own, which share one database on a real PostgreSQL. */
 import assert from "node:assert/strict";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, test } from "node:test";
@@ -162,6 +163,12 @@ test("both servers continue one chain, with each answered read in it once", opti
 		const { status } = ok(await on.get<{ status: string }>("/audit/verify", { token: admin.token }));
 		assert.equal(status, "intact");
 	}
+});
+
+test("the event of a backup names the machine that has the file", options, async () => {
+	const { name } = ok(await there.post<{ name: string }>("/backups", undefined, { token: admin.token }), 201);
+	const [made] = await events(here, admin, "type=backup.created");
+	assert.partialDeepStrictEqual(made?.data, { name, node: hostname() });
 });
 
 test("a server that shares nothing does not start beside them", options, async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
 import { openKeyring } from "../crypto/keyring.ts";
+import { OWN_DUTIES } from "../nodes/model.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createMemoryKeyStore } from "../testing/memory-key-store.ts";
 import { createTestSystem } from "../testing/system.ts";
@@ -23,7 +24,7 @@ async function setUp(length = 0) {
 		head: () => ({ events: seq, hash: hash("sha256", String(seq), "buffer"), position: String(seq) }),
 		addCheckpoint: async (checkpoint: Checkpoint) => void added.push(checkpoint),
 	};
-	const sign = await createCheckpointer({ store: { audit }, system, keyring, log });
+	const sign = await createCheckpointer({ store: { audit, duties: OWN_DUTIES }, system, keyring, log });
 	const write = (count: number) => {
 		seq += count;
 	};

@@ -1,5 +1,6 @@
 import type { Keyring } from "../crypto/keyring.ts";
 import type { Log } from "../log.ts";
+import type { Duties } from "../nodes/model.ts";
 import type { System } from "../system.ts";
 import { checkpointText } from "./chain.ts";
 import type { AuditStore } from "./model.ts";
@@ -10,7 +11,7 @@ const EVERY_MS = 60_000;
 
 /** Dependencies of signing checkpoints. */
 export interface CheckpointNeeds {
-	store: { audit: Pick<AuditStore, "addCheckpoint" | "head"> };
+	store: { audit: Pick<AuditStore, "addCheckpoint" | "head">; duties: Duties };
 	system: System;
 	keyring: Pick<Keyring, "checkpoint">;
 	log: Log;
@@ -29,6 +30,11 @@ export async function createCheckpointer(needs: CheckpointNeeds): Promise<(isFor
 		const now = needs.system.now();
 		const isDue = seq - last >= EVERY_EVENTS || now.getTime() - lastAt >= EVERY_MS || isForced;
 		if (seq === last || !isDue) return;
+		if (!isForced && !(await needs.store.duties.take("checkpoints"))) {
+			// Another server signs: should it end, this one does after as many additions.
+			[last, lastAt] = [seq, now.getTime()];
+			return;
+		}
 		const key = needs.keyring.checkpoint().active;
 		const timestamp = now.toISOString();
 		const signature = key.sign(checkpointText({ seq, hash, timestamp }));

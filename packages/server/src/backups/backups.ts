@@ -18,6 +18,8 @@ export interface BackupNeeds extends MakeNeeds {
 	store: { audit: Pick<AuditStore, "append" | "record"> };
 	system: System;
 	log: Log;
+	/** Name of this server's machine, where others share the store: the file is there. */
+	node: string | undefined;
 	/** Lets one backup be made at a time: two would only hinder each other. */
 	backup_semaphore: Pick<AccountSemaphore, "run">;
 }
@@ -43,12 +45,13 @@ export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Ba
 	return needs.backup_semaphore.run(async () => {
 		const now = needs.system.now();
 		const name = backupName("svc", now);
-		await needs.store.audit.record(eventBy(actor, now, "backup.created", undefined, { name }));
+		const facts = { name, node: needs.node };
+		await needs.store.audit.record(eventBy(actor, now, "backup.created", undefined, facts));
 		try {
 			await makeBackup(needs, "svc", now);
 		} catch (cause) {
 			const failure = explainFailure(cause);
-			await needs.store.audit.append(noteBy(actor, needs.system.now(), "backup.failed", undefined, { name }));
+			await needs.store.audit.append(noteBy(actor, needs.system.now(), "backup.failed", undefined, facts));
 			throw failure;
 		}
 		const backup = await describe(needs.folder, name);

@@ -1,3 +1,4 @@
+import type { Duties } from "../nodes/model.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { LeaseStore } from "./model.ts";
 import type { Pause } from "./pause.ts";
@@ -7,7 +8,7 @@ import { createWakeup } from "./wakeup.ts";
 
 /** Dependencies of the sweeper. */
 export interface SweepNeeds extends Omit<ReconcileNeeds, "stopping"> {
-	store: ReconcileNeeds["store"] & { leases: Pick<LeaseStore, "forget"> };
+	store: ReconcileNeeds["store"] & { leases: Pick<LeaseStore, "forget">; duties: Duties };
 	clock: Pick<LeaseClock, "now" | "lastJump">;
 	reaper: Pick<Reaper, "wake">;
 	/** Nothing is reconciled while leases are paused. */
@@ -44,6 +45,7 @@ export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
 
 	async function runOnce(): Promise<void> {
 		if (await needs.pause.isPaused()) return;
+		if (!(await needs.store.duties.take("sweeps"))) return orphans.clear();
 		const targets = await needs.targets();
 		const keys = new Set(targets.map(keyOf));
 		for (const key of [...orphans.keys()]) if (!keys.has(key)) orphans.delete(key);

@@ -19,6 +19,18 @@ export interface OwnNode {
 	started_at: string;
 }
 
+/** Work that one server does for all that share the store. */
+type Duty = "checkpoints" | "purges" | "sweeps";
+
+/** Who does such work. */
+export interface Duties {
+	/** Takes a duty, or keeps it; false while another server has it and lives. */
+	take(duty: Duty): Promise<boolean>;
+}
+
+/** Duties of a server that has its store for itself. */
+export const OWN_DUTIES: Duties = { take: async () => true };
+
 /** A node as the store knows it. */
 export interface Node extends OwnNode {
 	/** Its last sign of life, ISO 8601 UTC by the store's clock. */

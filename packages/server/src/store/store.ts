@@ -8,7 +8,7 @@ import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { type LeaseClaims, leaseOperations } from "../leases/model.ts";
 import { machineOperations } from "../machines/model.ts";
-import type { Node, OwnNode } from "../nodes/model.ts";
+import type { Duties, Node, OwnNode } from "../nodes/model.ts";
 import { type Implementation, type Operation, type Port, read, write } from "../operation.ts";
 import { policyOperations } from "../policy/model.ts";
 import { realmOperations } from "../realms/model.ts";
@@ -114,6 +114,8 @@ export interface Store extends Operations, BackupSource {
 	state(): StoreState;
 	/** Claims of leases among the servers that use the store. */
 	claims: LeaseClaims;
+	/** Work that one of these servers does for all. */
+	duties: Duties;
 	/** Joins the servers that use the store, until it is closed. */
 	join(node: OwnNode): Promise<void>;
 	/** Lists the servers that use the store, in the order in which they joined. */

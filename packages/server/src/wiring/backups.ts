@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { explainFailure } from "../backups/backups.ts";
 import type { CheckNeeds } from "../backups/check.ts";
 import { newestAt } from "../backups/folder.ts";
@@ -37,6 +38,7 @@ export function wireBackups(needs: { config: Config; store: Store; keyring: Keyr
 		folder: config.backup,
 		copyTo: store.copyTo,
 		version: VERSION,
+		node: store.claims.isShared ? hostname() : undefined,
 		newestAt: () => newestAt(config.backup),
 	};
 }

@@ -181,6 +181,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 	});
 	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));
 	const tidy = attempt("housekeeping.failed", async () => {
+		if (!(await needs.store.duties.take("purges"))) return;
 		renewal.start();
 		const now = needs.system.now().toISOString();
 		await needs.store.accounts.dropSessions(now);

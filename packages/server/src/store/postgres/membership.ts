@@ -1,16 +1,17 @@
 import { type LeaseClaims, OWN_CLAIMS } from "../../leases/model.ts";
-import { BEAT_MS, MAX_NODES, type Node, type OwnNode, SILENT_MS } from "../../nodes/model.ts";
+import { BEAT_MS, type Duties, MAX_NODES, type Node, OWN_DUTIES, type OwnNode, SILENT_MS } from "../../nodes/model.ts";
 import { createSemaphore } from "../../semaphore.ts";
 import { storeUnavailable } from "../errors.ts";
 import type { Store } from "../store.ts";
 import { createClaims } from "./claims.ts";
 import type { Sql } from "./connection.ts";
 import type { Connections } from "./connections.ts";
+import { createDuties } from "./duties.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
 /** The nodes of a database, as one of them sees them. */
-interface Membership extends Pick<Store, "join" | "nodes" | "claims"> {
+interface Membership extends Pick<Store, "join" | "nodes" | "claims" | "duties"> {
 	/** Names this node where it claims leases. */
 	claimant(): string | undefined;
 	/** Leaves. */
@@ -61,6 +62,10 @@ export function createMembership(links: Pick<Connections, "open">, pool: ReadPoo
 		if (own === undefined) throw storeUnavailable();
 		return createClaims(sql, own.id).take(lease_id);
 	};
+	const takeDuty: Duties["take"] = async (duty) => {
+		if (own === undefined) throw storeUnavailable();
+		return createDuties(sql, own.id).take(duty);
+	};
 	return {
 		async join(node) {
 			link = await links.open((connection) => connection.script("SET synchronous_commit = off"));
@@ -74,6 +79,7 @@ export function createMembership(links: Pick<Connections, "open">, pool: ReadPoo
 		},
 		nodes: () => pool.ask((session) => session.rows<Node>(LIST)),
 		claims: isShared ? { isShared, take } : OWN_CLAIMS,
+		duties: isShared ? { take: takeDuty } : OWN_DUTIES,
 		claimant: () => (isShared ? own?.id : undefined),
 		async close() {
 			await stopBeating();

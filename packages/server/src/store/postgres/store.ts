@@ -60,7 +60,7 @@ export async function openPostgresStore({
 		});
 		const findAlterations = await migrate(writing, now.toISOString());
 		const pools = await openReadPools(links);
-		const { join, nodes, claims, ...membership } = createMembership(links, pools.requests, isShared);
+		const { join, nodes, claims, duties, ...membership } = createMembership(links, pools.requests, isShared);
 		changes = createChanges(writing, guard, membership.claimant);
 		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared });
 		const adapter = createAdapter({
@@ -75,7 +75,7 @@ export async function openPostgresStore({
 		return {
 			...adapter,
 			state: links.state,
-			...{ join, nodes, claims },
+			...{ join, nodes, claims, duties },
 			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
