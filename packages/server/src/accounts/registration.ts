@@ -59,7 +59,7 @@ export async function register(
 	const most = registrar === undefined ? { most: MAX_ACCOUNTS } : {};
 	const registered = await needs.store.accounts.register({ ...account, ...admitted, ...most }, event);
 	if (registered.outcome !== "done") throw await refusalOf(needs, visitor, email, registered.outcome);
-	if (admitted.only_first) needs.setup_code.end();
+	if (admitted.only_first) await needs.setup_code.end();
 	const { left_out } = registered;
 	return { id, email, name, created_at, ...(left_out.length > 0 && { left_out }) };
 }

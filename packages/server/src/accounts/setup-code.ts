@@ -12,6 +12,13 @@ export const SETUP_CODE_FILE = "setup-code";
 const CODE_BYTES = 24;
 const CODE = /^[\w-]{32}$/;
 
+/** The code that several servers have in common. */
+interface CommonCode {
+	/** Offers a code. @returns the one that all use */
+	agree(name: "setup_code", offered: string): Promise<string>;
+	drop(name: "setup_code"): Promise<void>;
+}
+
 /** Proof that the person registering the first account, who becomes instance admin, installed the server. */
 export interface SetupCode {
 	/** File that contains it; undefined when no code is needed. */
@@ -19,26 +26,36 @@ export interface SetupCode {
 	/** Tells whether it is the code; accepts anything when no code is needed. */
 	admits(given: string): boolean;
 	/** Forgets it, since the first account exists. */
-	end(): void;
+	end(): Promise<void>;
 }
 
 /**
  * Reads the setup code of a server without accounts, or makes it. There is none where everybody may register.
+ * @param needs.common undefined where no other server uses the store; else all have the same code, and each shows it in its file
  * @throws the system's error when its file cannot be written
  * Design: §6
  */
 export async function openSetupCode(needs: {
 	config: Pick<Config, "data_dir" | "registration">;
 	store: { accounts: Pick<AccountStore, "hadAny"> };
+	common: CommonCode | undefined;
 	system: Pick<System, "randomBytes">;
 }): Promise<SetupCode> {
 	const file = join(needs.config.data_dir, SETUP_CODE_FILE);
-	const end = () => rmSync(file, { force: true });
+	const { common } = needs;
+	const end = async () => {
+		rmSync(file, { force: true });
+		// One that stays opens nothing any more.
+		await common?.drop("setup_code").catch(() => undefined);
+	};
 	if (needs.config.registration.mode === "open" || (await needs.store.accounts.hadAny())) {
-		end();
+		await end();
 		return { file: undefined, admits: () => true, end };
 	}
-	const code = readCode(file) ?? makeCode(file, needs.system);
+	const found = readCode(file);
+	const own = found ?? needs.system.randomBytes(CODE_BYTES).toString("base64url");
+	const code = (await common?.agree("setup_code", own)) ?? own;
+	if (code !== found) writeDurably(file, `${code}\n`);
 	return { file, admits: (given) => timingSafeEqual(digest(given.trim()), digest(code)), end };
 }
 
@@ -50,12 +67,6 @@ function readCode(file: string): string | undefined {
 	} catch {
 		return undefined;
 	}
-}
-
-function makeCode(file: string, system: Pick<System, "randomBytes">): string {
-	const code = system.randomBytes(CODE_BYTES).toString("base64url");
-	writeDurably(file, `${code}\n`);
-	return code;
 }
 
 function digest(text: string): Buffer {

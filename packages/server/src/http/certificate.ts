@@ -29,7 +29,7 @@ export function loadTls(config: Config, system: System): ServerTls | undefined {
 	if (files === undefined) return undefined;
 	const [file, keyFile] = files;
 	if (config.tls.mode === "self-signed" && !(existsSync(file) && existsSync(keyFile)))
-		makeOwn(config, system, file, keyFile);
+		store(files, makePair(config, system));
 	const certificate = read(file, "certificate");
 	try {
 		return { certificate, private_key: read(keyFile, "key"), file, fingerprint: certificateFingerprint(certificate) };
@@ -43,22 +43,51 @@ export function loadTls(config: Config, system: System): ServerTls | undefined {
 	}
 }
 
+/**
+ * Makes the self-signed pair of several servers the same: people compare one fingerprint.
+ * @param agree offers a pair as text, and answers the one that all use
+ */
+export async function agreeOnCertificate(
+	config: Config,
+	system: System,
+	agree: (offered: string) => Promise<string>,
+): Promise<void> {
+	if (config.tls.mode !== "self-signed") return;
+	const files = pathsIn(config);
+	const found = files.every((file) => existsSync(file)) ? files.map((file) => read(file, "file")) : undefined;
+	const own = JSON.stringify(found ?? makePair(config, system));
+	const agreed = await agree(own);
+	if (found !== undefined && agreed === own) return;
+	store(files, JSON.parse(agreed) as Pair);
+}
+
 /** Paths of the certificate and its key, which may not exist yet; undefined when TLS is off. */
-export function findTlsFiles({ tls, data_dir }: Config): [certificate: string, key: string] | undefined {
+export function findTlsFiles({ tls, data_dir }: Config): Pair | undefined {
 	if (tls.mode === "off") return undefined;
 	if (tls.mode === "files") return [tls.certificate_file ?? "", tls.key_file ?? ""];
+	return pathsIn({ data_dir });
+}
+
+/** The certificate and its key: their paths, or their PEM. */
+type Pair = [certificate: string, key: string];
+
+function pathsIn({ data_dir }: Pick<Config, "data_dir">): Pair {
 	return [join(data_dir, TLS_FILES[0]), join(data_dir, TLS_FILES[1])];
 }
 
-function makeOwn(config: Config, system: System, file: string, keyFile: string): void {
+function makePair(config: Config, system: System): Pair {
 	const names = [
 		...new Set(["localhost", "127.0.0.1", "::1", hostname(), config.listen.host, ...hostOf(config.base_url)]),
 	];
 	const { now, randomBytes } = { now: system.now(), randomBytes: system.randomBytes };
 	const made = createServerCertificate({ names: names.filter(isNameable), now, days: DAYS, randomBytes });
-	// Whole or absent, the key first: the fingerprint that people compared stays the same after a power cut.
-	writeDurably(keyFile, made.private_key);
-	writeDurably(file, made.certificate);
+	return [made.certificate, made.private_key];
+}
+
+/** Stores a pair, whole or not at all, the key first: the fingerprint that people compared stays the same after a power cut. */
+function store([file, keyFile]: Pair, [certificate, key]: Pair): void {
+	writeDurably(keyFile, key);
+	writeDurably(file, certificate);
 }
 
 function hostOf(base_url: string | undefined): string[] {

@@ -1,3 +1,5 @@
+import { type Port, read, write } from "../operation.ts";
+
 /** Milliseconds between two signs of life of a node. */
 export const BEAT_MS = 2000;
 
@@ -37,3 +39,21 @@ export interface Node extends OwnNode {
 	seen_at: string;
 	status: "active" | "silent";
 }
+
+/** What all servers of a store have in common, by name. */
+export type CommonText = "certificate" | "setup_code";
+
+/** Such a text changes nothing that another server remembers, and has no event. */
+const UNNOTED = { forgets: [], events: 0 } as const;
+
+/** Operations of the store on texts that its servers have in common, each sealed. */
+export const commonOperations = {
+	text: read<(name: CommonText) => string | undefined>(),
+	/** Stores a text, unless there is one. @returns the one that is stored */
+	keep: write<(name: CommonText, sealed: string) => string>(UNNOTED),
+	/** Removes a text. @returns false when there was none */
+	drop: write<(name: CommonText) => boolean>(UNNOTED),
+};
+
+/** The store's part for such texts. */
+export type CommonStore = Port<typeof commonOperations>;

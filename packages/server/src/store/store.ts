@@ -8,7 +8,7 @@ import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { type LeaseClaims, leaseOperations } from "../leases/model.ts";
 import { machineOperations } from "../machines/model.ts";
-import type { Duties, Node, OwnNode } from "../nodes/model.ts";
+import { commonOperations, type Duties, type Node, type OwnNode } from "../nodes/model.ts";
 import { type Implementation, type Operation, type Port, read, write } from "../operation.ts";
 import { policyOperations } from "../policy/model.ts";
 import { realmOperations } from "../realms/model.ts";
@@ -27,6 +27,7 @@ const OPERATIONS = {
 	accounts: accountOperations,
 	audit: auditOperations,
 	backups: backupOperations,
+	common: commonOperations,
 	engines: engineOperations,
 	factors: factorOperations,
 	health: {

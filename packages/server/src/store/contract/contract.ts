@@ -9,6 +9,7 @@ import { auditDayContract } from "./audit-days.ts";
 import { auditKeyContract } from "./audit-keys.ts";
 import { backupContract } from "./backups.ts";
 import { changedRealmContract } from "./changed-realms.ts";
+import { commonTextContract } from "./common-texts.ts";
 import { copyContract } from "./copies.ts";
 import { currentAccessContract } from "./current-access.ts";
 import { deletedRealmContract } from "./deleted-realms.ts";
@@ -50,6 +51,7 @@ const PROMISES = {
 	"audit keys": auditKeyContract,
 	backups: backupContract,
 	"changed realms": changedRealmContract,
+	"common texts": commonTextContract,
 	copies: copyContract,
 	"current access": currentAccessContract,
 	"deleted realms": deletedRealmContract,

@@ -9,6 +9,7 @@ import { withoutNullCharacters } from "./null-characters.ts";
 import type { PoolName, ReadPool } from "./read-pools.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { auditReads } from "./reads/audit.ts";
+import { commonReads } from "./reads/common.ts";
 import { engineReads } from "./reads/engines.ts";
 import { factorReads } from "./reads/factors.ts";
 import { invitationReads } from "./reads/invitations.ts";
@@ -28,6 +29,7 @@ import { createRows } from "./rows.ts";
 import type { Writer } from "./writer.ts";
 import { accountWrites } from "./writes/accounts.ts";
 import { auditWrites } from "./writes/audit.ts";
+import { commonWrites } from "./writes/common.ts";
 import { engineWrites } from "./writes/engines.ts";
 import { factorWrites } from "./writes/factors.ts";
 import { invitationWrites } from "./writes/invitations.ts";
@@ -102,6 +104,7 @@ function readsOf(
 		accounts: accountReads(db),
 		audit: auditReads(db, keys),
 		backups: restoreReads(db),
+		common: commonReads(db),
 		engines: engineReads(db),
 		factors: factorReads(db),
 		health: { alterations: () => alterations(db.sql) },
@@ -125,6 +128,7 @@ function writesOf(db: Change): All<Implementations<"write">> {
 		accounts: accountWrites(db),
 		audit: auditWrites(db),
 		backups: restoreWrites(db),
+		common: commonWrites(db),
 		engines: engineWrites(db),
 		factors: factorWrites(db),
 		health: { probe: (at) => setMeta(db, "probe", at) },

@@ -8,6 +8,7 @@ import { keySetOfSecrets } from "./key-sets.ts";
 import type { ReadTransaction } from "./read-transaction.ts";
 import type { ReadWorker } from "./read-worker.ts";
 import { accountReads } from "./reads/accounts.ts";
+import { commonReads } from "./reads/common.ts";
 import { engineReads } from "./reads/engines.ts";
 import { factorReads } from "./reads/factors.ts";
 import { invitationReads } from "./reads/invitations.ts";
@@ -91,6 +92,7 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		accounts: accountReads(db, connection),
 		audit: { head: () => headAt(tip()) },
 		backups: restoreReads(connection),
+		common: commonReads(connection),
 		engines: engineReads(db),
 		factors: factorReads(db),
 		health: { alterations: () => [...new Set([...schema(), ...altered()])] },

@@ -3,6 +3,7 @@ import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
 import { accountWrites } from "./accounts.ts";
 import { auditWrites } from "./audit.ts";
+import { commonWrites } from "./common.ts";
 import { engineWrites } from "./engines.ts";
 import { factorWrites } from "./factors.ts";
 import { invitationWrites } from "./invitations.ts";
@@ -28,6 +29,7 @@ export function allWrites(db: Database, append: Append): Writes {
 		accounts: accountWrites(db, append),
 		audit: auditWrites(db, append),
 		backups: restoreWrites(db, append),
+		common: commonWrites(db),
 		engines: engineWrites(db, append),
 		factors: factorWrites(db, append),
 		invitations: invitationWrites(db, append),

@@ -1,0 +1,10 @@
+import type { Database } from "better-sqlite3";
+import type { Implementations } from "../../store.ts";
+import { verified } from "../row-guard.ts";
+import { lazy } from "./read-connection.ts";
+
+/** Question for what servers have in common: this one shares its store with none. */
+export function commonReads(db: Database): Implementations<"read">["common"] {
+	const text = lazy(() => db.prepare(`SELECT value FROM ${verified("meta")} WHERE name = 'common.' || ?`).pluck());
+	return { text: (name) => text().get(name) as string | undefined };
+}
