@@ -3,7 +3,7 @@
  * ends of the copies' own; an adoption gives them their MACs. So each row is as the server wrote it, without a request for each.
  */
 import { join } from "node:path";
-import { rowKeysOf } from "../../packages/server/src/crypto/keyring.ts";
+import { rowKeysOf } from "../../packages/server/src/crypto/first-keys.ts";
 import { loadMasterKey } from "../../packages/server/src/crypto/master-key.ts";
 import { adoptRows } from "../../packages/server/src/store/sqlite/adopt.ts";
 import { openReader, openWriter } from "../../packages/server/src/store/sqlite/open.ts";

@@ -40,7 +40,7 @@ before(async () => {
 		ends.defer(server.close);
 		return server;
 	};
-	[here, there] = [await start(), await start()];
+	[here, there] = await Promise.all([start(), start()]);
 });
 
 const fileOf = ({ data }: Server, name: string) => join(data, name);

@@ -1,11 +1,10 @@
-import { systemEvent } from "../audit/model.ts";
 import { createCache } from "../cache.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { Awaitable } from "../operation.ts";
-import type { System } from "../system.ts";
+import { type KeyringNeeds, makeFirst, noKeyring, openAtStart, unwrapWith } from "./first-keys.ts";
 import { type KeySet, type MacKey, openShared, recordKey, type SharedKeys } from "./key-set.ts";
-import { KEY_PURPOSES, type KeyPurpose, type KeyRow, type KeyStore } from "./keyring-model.ts";
-import { createRowKeys, type Guard, listRowKeys, type RowKeys } from "./row-keys.ts";
+import type { KeyPurpose, KeyRow, KeyStore } from "./keyring-model.ts";
+import { createRowKeys, listRowKeys, type RowKeys } from "./row-keys.ts";
 import type { RowKey } from "./row-macs.ts";
 import { createRwLock } from "./rw-lock.ts";
 import { type DataKey, keyIdOf } from "./seal.ts";
@@ -14,16 +13,6 @@ import { fingerprintOf, importMaster, newKeyRow, unwrapKey, wraps } from "./wrap
 
 /** Realms whose keys are held in memory at once: 1 KiB each. */
 const MAX_REALMS = 16_384;
-/** sysexits EX_DATAERR. */
-const DATA_DAMAGED = 65;
-
-/** Dependencies of the keyring. */
-export interface KeyringNeeds {
-	keys: KeyStore;
-	/** Receives the keys of rows, the active one first, before anything is stored or believed, and whenever they change. */
-	guard?: Guard;
-	system: Pick<System, "now" | "randomBytes">;
-}
 
 /**
  * Opens the keyring, or makes one in a new store.
@@ -37,54 +26,17 @@ export async function openKeyring(needs: KeyringNeeds & { master: Buffer }): Pro
 
 async function openUnder(master: DataKey, needs: KeyringNeeds): Promise<Keyring> {
 	const given = fingerprintOf(master);
-	const stored = await needs.keys.fingerprint();
-	const needed = stored ?? (await initialize(needs, master));
+	const isMade = (await needs.keys.fingerprint()) === undefined && (await makeFirst(needs, master));
+	const needed = await needs.keys.fingerprint();
+	if (needed === undefined) throw noKeyring();
 	if (needed !== given) {
 		throw new FatalError(
 			`the data needs the master key with fingerprint ${needed}, but this key has ${given}: provide the right key; no other can open the data`,
 		);
 	}
 	const shared = openAtStart(master, await needs.keys.shared());
-	if (stored !== undefined) await needs.guard?.(listRowKeys(shared.rows));
+	if (!isMade) await needs.guard?.(listRowKeys(shared.rows));
 	return new Keyring(needs, master, shared);
-}
-
-/** Finds the keys of rows among the instance's keys, or makes the first. @throws Error when one does not open under the master key */
-export function rowKeysOf(
-	master_bytes: Buffer,
-	shared: KeyRow[],
-	system: Pick<System, "now" | "randomBytes">,
-): { keys: RowKey[]; added: KeyRow | undefined } {
-	const master = importMaster(master_bytes);
-	const added = shared.some(({ purpose }) => purpose === "rows") ? undefined : newKeyRow(master, "rows", "", system);
-	const rows = added === undefined ? shared : [...shared, added];
-	return { keys: listRowKeys(openAtStart(master, rows).rows), added };
-}
-
-async function initialize({ keys, system, guard }: KeyringNeeds, master: DataKey): Promise<string> {
-	const fingerprint = fingerprintOf(master);
-	const rows = KEY_PURPOSES.map((purpose) => newKeyRow(master, purpose, "", system));
-	await guard?.(listRowKeys(openAtStart(master, rows).rows));
-	const event = systemEvent(system.now(), "key.created", undefined, { fingerprint });
-	if ((await keys.initialize({ fingerprint, keys: rows }, event)) === "done") return fingerprint;
-	const existing = await keys.fingerprint();
-	if (existing !== undefined) return existing;
-	throw new FatalError("the database holds data but no keyring to open it: restore it from a backup", DATA_DAMAGED);
-}
-
-function openAtStart(master: DataKey, rows: KeyRow[]): SharedKeys {
-	try {
-		return openShared(rows, (row) => unwrapWith([master], row));
-	} catch (cause) {
-		throw new FatalError("the keyring is damaged: restore the database from a backup", DATA_DAMAGED, { cause });
-	}
-}
-
-function unwrapWith(masters: DataKey[], row: KeyRow): Buffer {
-	const master = masters.find((candidate) => wraps(candidate, row));
-	const bytes = master && unwrapKey(master, row);
-	if (bytes === undefined) throw new Error(`key ${row.id.toString("hex")} cannot be opened with the master key`);
-	return bytes;
 }
 
 /** All keys of the server, opened. Shared keys are in memory from the start, those of realms from their first use. Design: §5. */

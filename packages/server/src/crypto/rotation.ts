@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { AuditEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
-import type { Keyring, KeyringNeeds } from "./keyring.ts";
+import type { KeyringNeeds } from "./first-keys.ts";
+import type { Keyring } from "./keyring.ts";
 import type { KeyPurpose } from "./keyring-model.ts";
 import type { DataKey } from "./seal.ts";
 import { fingerprintOf, masterFingerprint, rewrapKey } from "./wrap.ts";

@@ -117,6 +117,8 @@ export interface Store extends Operations, BackupSource {
 	claims: LeaseClaims;
 	/** Work that one of these servers does for all. */
 	duties: Duties;
+	/** Runs work that one server does at a time: it looks whether the store has keys, and makes the first. */
+	alone<Result>(work: () => Promise<Result>): Promise<Result>;
 	/** Joins the servers that use the store, until it is closed. */
 	join(node: OwnNode): Promise<void>;
 	/** Lists the servers that use the store, in the order in which they joined. */

@@ -71,7 +71,8 @@ const HOUSEKEEPING_MS = 60 * 60 * 1000;
  */
 export async function serve({ config, store, system, log, built_in, components, before }: Needs): Promise<Running> {
 	const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
-	const keyring = await openKeyring({ keys: store.keys, guard: store.guard, master: masterKey.key.reveal(), system });
+	const { keys, guard, alone } = store;
+	const keyring = await openKeyring({ keys, guard, alone, master: masterKey.key.reveal(), system });
 	await recordFileEvents({ store, system, log }, before);
 	const watch = createAlterationWatch({ store, system, log });
 	await watch.checkSchema();

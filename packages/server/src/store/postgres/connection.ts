@@ -113,6 +113,19 @@ export async function connect(address: Address): Promise<Connection> {
 	return { ...statements, process_id, isLost: () => isLost, ended, close: () => closeInOrder(client, socket) };
 }
 
+/** Uses a connection of its own for a moment. */
+export async function withConnection<Result>(
+	address: Address,
+	use: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+	const connection = await connect(address);
+	try {
+		return await use(connection);
+	} finally {
+		await connection.close();
+	}
+}
+
 async function closeInOrder(client: Client, socket: Socket): Promise<void> {
 	await Promise.race([client.end().catch(() => undefined), delay(END_MS, undefined, { ref: false })]);
 	socket.destroy();

@@ -2,7 +2,7 @@ import { OTHER_TABLES, ROW_KINDS } from "../row-kinds.ts";
 import { BLOCK_TABLES } from "../sqlite/audit-blocks.ts";
 import { type BulkLoad, beginBulkLoad } from "../sqlite/bulk-load.ts";
 import type { Address } from "./address.ts";
-import { type Connection, connect, type Sql } from "./connection.ts";
+import { type Sql, withConnection } from "./connection.ts";
 import { everyRow } from "./cursor.ts";
 import { BEGIN_SNAPSHOT } from "./read-pools.ts";
 
@@ -29,15 +29,6 @@ export async function copyToSqlite(address: Address, file: string, now: string):
 		load.finish();
 	} finally {
 		load.close();
-	}
-}
-
-async function withConnection(address: Address, use: (connection: Connection) => Promise<void>): Promise<void> {
-	const connection = await connect(address);
-	try {
-		await use(connection);
-	} finally {
-		await connection.close();
 	}
 }
 

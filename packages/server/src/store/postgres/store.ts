@@ -6,8 +6,10 @@ import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
 import { type Changes, createChanges, type Trust } from "./changes.ts";
 import { claimDatabase } from "./claim-database.ts";
+import { withConnection } from "./connection.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
+import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createMembership } from "./membership.ts";
 import { type FindAlterations, migrate } from "./migrate.ts";
 import type { ReadPool } from "./read-pools.ts";
@@ -75,6 +77,7 @@ export async function openPostgresStore({
 		return {
 			...adapter,
 			state: links.state,
+			alone: (work) => withConnection(address, (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
 			...{ join, nodes, claims, duties },
 			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),

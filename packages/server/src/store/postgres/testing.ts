@@ -12,12 +12,13 @@ export interface PostgresTestStore {
 
 let made = 0;
 
-/** Opens a store in a new database of a test's server, or in a used one; it is closed after the test. @param expected gets the failures that the test expects */
+/** Opens a store in a new database of a test's server, or in a used one; it is closed after the test. @param expected gets the failures that the test expects @param isGuarded leaves the keys of its rows to a keyring when false */
 export async function openPostgresTestStore(
 	cleanup: Cleanup,
 	server: Pick<Postgres, "host" | "port" | "user">,
 	used?: string,
 	expected?: Error[],
+	isGuarded = true,
 ): Promise<PostgresTestStore> {
 	const { host, port, user } = server;
 	const database = used ?? `svc_${++made}`;
@@ -29,7 +30,7 @@ export async function openPostgresTestStore(
 		isShared: true,
 		onFailure: (failure) => failures.push(failure),
 	});
-	await opened.guard([ROW_KEY]);
+	if (isGuarded) await opened.guard([ROW_KEY]);
 	let closing: Promise<void> | undefined;
 	const store: Store = {
 		...opened,
@@ -45,10 +46,14 @@ export async function openPostgresTestStore(
 	return { store, database };
 }
 
-/** Opens two stores on one new database, as two servers do. */
-export async function openPostgresTestPair(cleanup: Cleanup, server: Pick<Postgres, "host" | "port" | "user">) {
-	const { store: here, database } = await openPostgresTestStore(cleanup, server);
-	const { store: there } = await openPostgresTestStore(cleanup, server, database);
+/** Opens two stores on one new database, as two servers do. @param isGuarded leaves the keys of its rows to keyrings when false */
+export async function openPostgresTestPair(
+	cleanup: Cleanup,
+	server: Pick<Postgres, "host" | "port" | "user">,
+	isGuarded = true,
+) {
+	const { store: here, database } = await openPostgresTestStore(cleanup, server, undefined, undefined, isGuarded);
+	const { store: there } = await openPostgresTestStore(cleanup, server, database, undefined, isGuarded);
 	return { here, there, runSql: (text: string) => runSql(server, database, text) };
 }
 

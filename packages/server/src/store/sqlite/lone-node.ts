@@ -1,12 +1,16 @@
-import type { Node, OwnNode } from "../../nodes/model.ts";
+import { OWN_CLAIMS } from "../../leases/model.ts";
+import { type Node, OWN_DUTIES, type OwnNode } from "../../nodes/model.ts";
 import { system } from "../../system.ts";
 import type { Store } from "../store.ts";
 
-/** Makes the list of nodes of a database that one server has for itself. */
-export function createLoneNode(): Pick<Store, "join" | "nodes"> {
+/** Makes what concerns nodes of a database that one server has for itself. */
+export function createLoneNode(): Pick<Store, "alone" | "claims" | "duties" | "join" | "nodes"> {
 	let own: OwnNode | undefined;
 	const seen = (node: OwnNode): Node => ({ ...node, seen_at: system.now().toISOString(), status: "active" });
 	return {
+		claims: OWN_CLAIMS,
+		duties: OWN_DUTIES,
+		alone: (work) => work(),
 		async join(node) {
 			own = node;
 		},

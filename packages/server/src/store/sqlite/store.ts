@@ -3,8 +3,6 @@ import type { Database } from "better-sqlite3";
 import type { IntegrityReport } from "../../backups/model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
-import { OWN_CLAIMS } from "../../leases/model.ts";
-import { OWN_DUTIES } from "../../nodes/model.ts";
 import { system } from "../../system.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
@@ -82,8 +80,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		return {
 			...cache.over(adapter),
 			state: () => ({ type: "sqlite", status: "healthy" }),
-			claims: OWN_CLAIMS,
-			duties: OWN_DUTIES,
 			...createLoneNode(),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: throttle.seen,

@@ -1,0 +1,43 @@
+/* Keyrings of two servers that share one database of a real PostgreSQL. */
+import assert from "node:assert/strict";
+import { after, type TestContext, test } from "node:test";
+import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
+import { openKeyring } from "../../crypto/keyring.ts";
+import { isChainIntact } from "../../testing/events.ts";
+import { aBinding, anEvent } from "../../testing/rows.ts";
+import { addAccount, addRealm } from "../../testing/rules.ts";
+import { createTestSystem } from "../../testing/system.ts";
+import type { Store } from "../store.ts";
+import { openPostgresTestPair } from "./testing.ts";
+
+const options = { skip: skipWithoutPostgres };
+let server: Promise<Postgres> | undefined;
+after(async () => (await server)?.stop());
+
+const open = ({ keys, guard, alone }: Store) =>
+	openKeyring({ keys, guard, alone, master: Buffer.alloc(32, 1), system: createTestSystem() });
+
+/** Opens two stores on a new database, and starts their keyrings at the same time. */
+async function setUp(t: TestContext) {
+	server ??= startPostgres();
+	const { here, there, runSql } = await openPostgresTestPair(t, await server, false);
+	const [ring, other] = await Promise.all([open(here), open(there)]);
+	return { here, there, ring, other, runSql };
+}
+
+test("two servers that start at the same time on an empty database have the same keys", options, async (t) => {
+	for (let turn = 0; turn < 2; turn++) {
+		const { here, there, ring, other } = await setUp(t);
+		assert.deepEqual(other.rows(), ring.rows());
+		assert.deepEqual([...other.session().byId.keys()], [...ring.session().byId.keys()]);
+		const realm = await addRealm(here, await addAccount(here));
+		const member = await addAccount(there);
+		await there.policy.bind(aBinding(realm.id, member.id), anEvent());
+		for (const store of [here, there]) {
+			assert.notEqual((await store.realms.access(realm.slug, member.id))?.role, null);
+			assert.deepEqual(await store.health.alterations(), []);
+			assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
+			assert.ok(await isChainIntact(store));
+		}
+	}
+});
