@@ -5,6 +5,7 @@ import { AppError } from "../../../packages/server/src/errors.ts";
 import { parseQuery } from "../../../packages/server/src/http/input.ts";
 import { createSourceReader } from "../../../packages/server/src/source.ts";
 import { createFlows } from "../../../packages/server/src/sso/flows.ts";
+import { createSessionKeys } from "../../../packages/server/src/testing/session-keys.ts";
 import { createTestSystem } from "../../../packages/server/src/testing/system.ts";
 import { accepted, type Target } from "../target.ts";
 
@@ -49,7 +50,7 @@ export const forwarded: Target = {
 	},
 };
 
-const flows = createFlows(createTestSystem(), () => true);
+const flows = createFlows(createTestSystem(), createSessionKeys(), () => true);
 const provider = { name: "corp", id: "1" };
 const begun = flows.begin(provider, null);
 const cookie = begun.cookie.slice(0, begun.cookie.indexOf(";"));

@@ -175,6 +175,11 @@ export interface Restore {
 export const backupOperations = {
 	/** Finds the restore that is not in the log yet. */
 	restored: read<() => Restore | undefined>(),
+	/**
+	 * Names the time for which the store knows what was used up: what was made in another era is void. An embedded store begins one with each start, one
+	 * that servers share with each restore.
+	 */
+	era: read<() => string>(),
 	/** Writes the restore to the log, once. */
 	noteRestored: write<(event: AuditEvent) => boolean>(),
 };

@@ -6,6 +6,7 @@ import { jwtVerify } from "jose/jwt/verify";
 import { createCache } from "../cache.ts";
 import type { System } from "../system.ts";
 import type { KeySet, MacKey } from "./key-set.ts";
+import { wasInUse } from "./session-keys.ts";
 
 /** Seconds for which a session token is valid. Spec: API › Limits. */
 export const SESSION_SECONDS = 86_400;
@@ -19,8 +20,6 @@ const MAX_TOKEN_CHARACTERS = 4096;
 const MAX_REMEMBERED = 10_000;
 /** Seconds that the clock may have been set back since a token was issued. */
 const SET_BACK = 5;
-/** Milliseconds for which a key may keep signing while its successor is being stored. */
-const TAKEOVER_MS = 10_000;
 
 /** Claims of a session token. */
 interface SessionClaims {
@@ -84,11 +83,11 @@ async function verifyToken(
 	keys: KeySet<MacKey>,
 	now: Date,
 ): Promise<SessionClaims | undefined> {
-	let retired_at: Date | undefined;
+	let used: MacKey | undefined;
 	const findKey = ({ kid }: { kid?: string }) => {
 		const key = kid === undefined ? undefined : keys.byId.get(kid);
 		if (key === undefined) throw new JWKSNoMatchingKey();
-		retired_at = key.retired_at;
+		used = key;
 		return key.bytes;
 	};
 	try {
@@ -102,8 +101,7 @@ async function verifyToken(
 		});
 		const { sub, jti, exp = Number.NaN, iat = Number.NaN } = payload;
 		if (typeof sub !== "string" || typeof jti !== "string" || !Number.isSafeInteger(exp)) return undefined;
-		// A retired key is trusted for tokens that it signed before, not for any that somebody signs with it now.
-		if (retired_at !== undefined && iat * 1000 >= retired_at.getTime() + TAKEOVER_MS) return undefined;
+		if (used === undefined || !wasInUse(used, iat * 1000)) return undefined;
 		return { sub, jti, exp };
 	} catch (error) {
 		if (error instanceof JOSEError) return undefined;

@@ -69,6 +69,7 @@ test("the server answers the document of exactly these routes", async () => {
 		keyring: {} as never,
 		master: {} as never,
 		system: createTestSystem(),
+		era: "",
 		log: createTestLog().log,
 		build: { version: "1.2.3", commit: "", built: "" },
 		engines: { watchLag: () => undefined, host: { limits: [] } } as never,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createSessionKeys } from "../testing/session-keys.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createFlows, type Flow, usedBy } from "./flows.ts";
 
@@ -12,8 +13,9 @@ const name = (cookie: string) => cookie.split("=")[0];
 const sent = (...cookies: string[]) => cookies.map((cookie) => cookie.split(";")[0]).join("; ");
 
 function setUp(isSecure = true) {
-	const system = createTestSystem(NOW);
-	return { system, flows: createFlows(system, () => isSecure) };
+	const [system, keys] = [createTestSystem(NOW), createSessionKeys()];
+	const open = () => createFlows(system, keys, () => isSecure);
+	return { system, keys, flows: open(), others: open() };
 }
 
 test("a flow comes back from the browser that began it, with everything that was drawn for it", () => {
@@ -45,8 +47,8 @@ test("two logins of one browser are two cookies, and the end of one takes only i
 	assert.match(flows.clear(one.flow), /=; Max-Age=0; /);
 });
 
-test("nothing opens that is another provider's, of other settings, too old, altered, or of another start of the server", () => {
-	const { system, flows } = setUp();
+test("nothing opens that is another provider's, of other settings, too old, altered, of another era or database", () => {
+	const { system, keys, flows } = setUp();
 	const { cookie } = flows.begin(CORP, null);
 	const altered = sent(cookie).replace(/.$/, (last) => (last === "A" ? "Q" : "A"));
 	const table: [why: string, opened: Flow[]][] = [
@@ -57,12 +59,32 @@ test("nothing opens that is another provider's, of other settings, too old, alte
 		["other settings", flows.open(sent(cookie), { ...CORP, id: "settings-2" })],
 		["altered", flows.open(altered, CORP)],
 		["under another name", flows.open(sent(cookie).replace("__Host-svc_sso_", "svc_sso_"), CORP)],
-		["another start", setUp().flows.open(sent(cookie), CORP)],
+		["another era", createFlows(system, { ...keys, era: "later" }, () => true).open(sent(cookie), CORP)],
+		["another database", setUp().flows.open(sent(cookie), CORP)],
 	];
 	for (const [why, opened] of table) assert.deepEqual(opened, [], why);
 	system.advance(599_999);
 	assert.equal(flows.open(sent(cookie), CORP).length, 1);
 	system.advance(1);
+	assert.deepEqual(flows.open(sent(cookie), CORP), []);
+});
+
+test("a flow ends on another server of the database, and under a key that was replaced meanwhile", () => {
+	const { system, keys, flows, others } = setUp();
+	const { flow, cookie } = flows.begin(CORP, null);
+	assert.deepEqual(others.open(sent(cookie), CORP), [flow]);
+	keys.rotate(system.now());
+	assert.deepEqual(others.open(sent(cookie), CORP), [flow]);
+	assert.equal(flows.open(sent(others.begin(CORP, null).cookie), CORP).length, 1);
+});
+
+test("who has a key that was replaced begins no flow with it", () => {
+	const { system, keys, flows } = setUp();
+	const { active } = keys.keys();
+	keys.rotate(system.now());
+	system.advance(10_000);
+	const stolen = { active, byId: new Map([[active.id, active]]) };
+	const { cookie } = createFlows(system, { keys: () => stolen, era: "" }, () => true).begin(CORP, null);
 	assert.deepEqual(flows.open(sent(cookie), CORP), []);
 });
 

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { dataKey, type EncryptionContext, KEY_ID_BYTES, openRecord, sealRecord } from "../crypto/seal.ts";
+import { dataKey, type EncryptionContext, keyIdOf, openRecord, sealRecord } from "../crypto/seal.ts";
+import { deriveKeys, type KeySource, wasInUse } from "../crypto/session-keys.ts";
 import type { System } from "../system.ts";
 import type { OneTime } from "./model.ts";
 
@@ -63,11 +64,15 @@ export interface Flows {
 }
 
 /**
- * Makes the keeper of flows. It draws its key now: logins begun before a restart must be begun again.
+ * Makes the keeper of flows. A login may end on another server of the database than it began: the key of the cookie is derived from those of sessions.
  * @param isSecure whether browsers reach us over HTTPS
  */
-export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecure: () => boolean): Flows {
-	const key = dataKey(system.randomBytes(KEY_ID_BYTES), system.randomBytes(32));
+export function createFlows(
+	system: Pick<System, "now" | "randomBytes">,
+	source: KeySource,
+	isSecure: () => boolean,
+): Flows {
+	const derived = deriveKeys(source, "sso flow", (bytes, id) => dataKey(Buffer.from(id, "hex"), bytes));
 	const random = () => system.randomBytes(SECRET_BYTES).toString("base64url");
 	const flowContext = (name: string): EncryptionContext => ({
 		label: "sso.flow",
@@ -83,8 +88,13 @@ export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecur
 	const nameOf = ({ state }: Flow) => `${prefix()}${(hash("sha256", state, "buffer")[0] ?? 0) % MAX_OPEN}`;
 
 	function read(value: string, provider: string): Flow | undefined {
-		const bytes = openRecord(key, flowContext(provider), Buffer.from(value, "base64url"));
-		return bytes && JSON.parse(bytes.toString());
+		const box = Buffer.from(value, "base64url");
+		const known = derived.byId(keyIdOf(box)?.toString("hex") ?? "");
+		if (known === undefined) return undefined;
+		const bytes = openRecord(known.key, flowContext(provider), box);
+		if (bytes === undefined) return undefined;
+		const flow = JSON.parse(bytes.toString()) as Flow;
+		return wasInUse(known.from, flow.until_ms - LIFETIME_MS) ? flow : undefined;
 	}
 
 	return {
@@ -99,7 +109,12 @@ export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecur
 				until_ms: system.now().getTime() + LIFETIME_MS,
 				waiting,
 			};
-			const sealed = sealRecord(key, flowContext(name), Buffer.from(JSON.stringify(flow)), system.randomBytes);
+			const sealed = sealRecord(
+				derived.active(),
+				flowContext(name),
+				Buffer.from(JSON.stringify(flow)),
+				system.randomBytes,
+			);
 			const cookie = `${nameOf(flow)}=${sealed.toString("base64url")}; Max-Age=${LIFETIME_MS / 1000}; ${attributes()}`;
 			return { flow, cookie };
 		},

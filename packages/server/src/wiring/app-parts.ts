@@ -21,6 +21,8 @@ export interface AppParts {
 	master: MasterKeySource;
 	renewal: RowRenewal;
 	system: System;
+	/** What was made in another era of the store is void: see `backups.era`. */
+	era: string;
 	log: Log;
 	build: Build;
 	engines: Engines;

@@ -166,8 +166,9 @@ interface Care {
 }
 
 /** Makes what logins at providers share. */
-function createSso({ system, address, limits, protocols }: AppParts) {
-	const flows = createFlows(system, () => address().startsWith("https:"));
+function createSso({ system, keyring, era, address, limits, protocols }: AppParts) {
+	const isSecure = () => address().startsWith("https:");
+	const flows = createFlows(system, { keys: () => keyring.session(), era }, isSecure);
 	return { flows, limits, protocols, codes: createCodes(), directory: createDirectories(limits) };
 }
 

@@ -83,7 +83,8 @@ export async function serve({ config, store, system, log, built_in, components, 
 	let isStopping = false;
 	let url = "";
 	const setup_code = await openSetupCode({ config, store, common, system });
-	const parts = { config, store, keyring, system, log, setup_code };
+	const era = await store.backups.era();
+	const parts = { config, store, keyring, system, era, log, setup_code };
 	const engines = await wireEngines({ ...parts, built_in, version: VERSION, components });
 	const limits = createLimits();
 	const protocols = createProtocols(limits);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { keySetOf } from "../../audit/key-parts.ts";
 import { addLease } from "../../testing/leases.ts";
@@ -20,6 +21,7 @@ import {
 } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { makeFolder, openTestStore, ROW_KEY } from "../../testing/store.ts";
+import { markRestored } from "../sqlite/restored.ts";
 import { openSnapshot } from "../sqlite/snapshots.ts";
 import type { Store } from "../store.ts";
 import { openPostgresTestStore, runSql } from "./testing.ts";
@@ -124,4 +126,22 @@ test("rows and log are compared as SQLite compares them in a copy", options, asy
 		],
 	);
 	for (const kind of ["session", "binding", "engine", "account", "recovery", "key"]) assert.ok(kinds.has(kind), kind);
+});
+
+test("a copy that was restored begins another era, which another program does not end", options, async (t) => {
+	const { store, runSql } = await setUp(t);
+	const file = join(await makeFolder(t), "copy.db");
+	writeFileSync(file, "");
+	await store.copyTo(file);
+	assert.equal(await store.backups.era(), "");
+	markRestored(file, { name: "a backup", restored_at: "2030-01-02T00:00:00.000Z", epoch: 1, events: 1 }, [ROW_KEY]);
+	const copy = new Database(file, { readonly: true });
+	t.after(() => copy.close());
+	const row = copy.prepare("SELECT * FROM meta WHERE name = 'era'").get() as { value: string; mac: Buffer };
+	assert.equal(row.value, "2030-01-02T00:00:00.000Z");
+	const { value, mac } = row;
+	await runSql(`INSERT INTO svc.meta VALUES ('era', '${value}', '\\x${mac.toString("hex")}')`);
+	assert.equal(await store.backups.era(), value);
+	await runSql("UPDATE svc.meta SET value = '2030' WHERE name = 'era'");
+	assert.equal(await store.backups.era(), "");
 });

@@ -49,6 +49,7 @@ export function markRestored(file: string, restore: Restore, keys: readonly RowK
 		db.transaction(() => {
 			set.run("restore_epoch", String(restore.epoch));
 			set.run("restore_to_tell", JSON.stringify(restore));
+			set.run("era", restore.restored_at);
 			set.run("leases_paused", restore.restored_at);
 			for (const table of ENDED) if (has.get(table) !== undefined) db.exec(`DELETE FROM ${table}`);
 			keeper?.seal();

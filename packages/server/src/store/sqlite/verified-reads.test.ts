@@ -68,7 +68,7 @@ const QUESTIONS: Record<string, object> = {
 	tokens: { ...tokenReads(reader), ...tokenLineage(db) },
 	trusts: trustReads(reader),
 };
-const ASK_NO_TABLE = ["audit.head", "health.alterations"];
+const ASK_NO_TABLE = ["audit.head", "backups.era", "health.alterations"];
 
 const QUERY = { scopes: [{ member_id: "a" }, { realm_ids: ["r"] }] };
 const RANGE = { starts: [MADE_AT], end: MADE_AT };
