@@ -50,8 +50,16 @@ export interface Append<Run extends Signature = Signature> extends Typed<Run> {
 	kind: "append";
 }
 
+/**
+ * A fact that matters for minutes and has no event: a challenge that was used, a count of failures. An adapter of one server may keep it in memory, where
+ * it ends with the server; one of several keeps it where all see it.
+ */
+export interface Brief<Run extends Signature = Signature> extends Typed<Run> {
+	kind: "brief";
+}
+
 /** The one declaration of an operation of the store's port. */
-export type Operation = Read | Scan | Write | Append;
+export type Operation = Read | Scan | Write | Append | Brief;
 
 /** Declares a read of few rows. */
 export function read<Run extends Signature>(cached?: Cached<Run>): Read<Run> {
@@ -75,12 +83,17 @@ export function append<Run extends Signature>(): Append<Run> {
 	return { kind: "append" };
 }
 
+/** Declares a question about, or a change of, a fact that matters for minutes. */
+export function brief<Run extends Signature>(): Brief<Run> {
+	return { kind: "brief" };
+}
+
 /** An answer, now or later: the caller awaits it either way. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
 /** Operations as their caller sees them. */
 export type Port<Operations> = {
-	[Name in keyof Operations]: Operations[Name] extends Read<infer Run>
+	[Name in keyof Operations]: Operations[Name] extends Read<infer Run> | Brief<infer Run>
 		? (...args: Parameters<Run>) => Awaitable<ReturnType<Run>>
 		: Operations[Name] extends Typed<infer Run extends Signature>
 			? (...args: Parameters<Run>) => Promise<ReturnType<Run>>

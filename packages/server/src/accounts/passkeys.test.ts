@@ -25,7 +25,7 @@ function setUp() {
 	return async (user_id: string, ip: string): Promise<string> => {
 		const userHandle = Buffer.from(user_id).toString("base64url");
 		const response = { clientDataJSON: "AA", authenticatorData: "AA", signature: "AA", userHandle };
-		const expected = { origin: "", rp_id: "", isChallenge: () => true, useUp: () => true };
+		const expected = { origin: "", rp_id: "", isChallenge: () => true, useUp: async () => true };
 		const passkey: SignedPasskey = { answer: { id: "AA", rawId: "AA", type: "public-key", response }, expected };
 		try {
 			await loginWithPasskey(needs, { request_id: "request", ip }, passkey);

@@ -1,4 +1,5 @@
 import type { KeySet, MacKey } from "../crypto/key-set.ts";
+import type { FactorStore } from "../factors/model.ts";
 import type { FactorCheckNeeds, SessionOwnerNeeds } from "../policy/authenticate.ts";
 import type { Endpoint } from "./page.ts";
 import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
@@ -55,6 +56,8 @@ export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
 	ConfirmNeeds &
 	ServerPageNeeds & {
 		keyring: { cursorKey(): Buffer; session(): KeySet<MacKey> };
+		store: { factors: Pick<FactorStore, "useChallenge" | "countChallenges"> };
+		era: string;
 		/** Address that browsers reach the server at. */
 		address(): string;
 	};

@@ -40,7 +40,7 @@ interface Site {
 /** Makes the pages. Each calls the API's own rules with the same actor, so that it can do nothing that the API cannot. Design: §16 */
 export function createSite(needs: SiteNeeds, is_chosen: boolean): Pages {
 	const { origin } = new URL(needs.address());
-	const challenges = createChallenges(needs.system);
+	const challenges = createChallenges({ ...needs, keys: () => needs.keyring.session() });
 	for (const limit of challenges.limits) needs.limits.add(limit);
 	const site: Site = {
 		needs,

@@ -1,5 +1,13 @@
 import type { FactorProof } from "../accounts/model.ts";
-import { DIGEST_BYTES, type Factor, MAX_FACTORS } from "./model.ts";
+import {
+	type ChallengeOutcome,
+	DIGEST_BYTES,
+	type Factor,
+	MAX_CHALLENGES_OF_ACCOUNT,
+	MAX_CHALLENGES_WHEN_SCARCE,
+	MAX_FACTORS,
+	MAX_USED_CHALLENGES,
+} from "./model.ts";
 
 type StoredFactor = Pick<Factor, "id" | "type" | "last_step" | "confirmed_at">;
 
@@ -95,4 +103,13 @@ export function mayAdd(factors: readonly StoredFactor[]): boolean {
 /** Tells whether a factor is asked for. */
 export function isConfirmed({ confirmed_at }: Pick<Factor, "confirmed_at">): boolean {
 	return confirmed_at !== null;
+}
+
+/** Decides whether one more challenge may be used. @param of_account used ones of the account that have not ended @param all those of all accounts */
+export function decideChallenge(isUsed: boolean, of_account: number, all: number): ChallengeOutcome {
+	if (isUsed) return "used";
+	if (all >= MAX_USED_CHALLENGES) return "full";
+	const isScarce = all >= MAX_USED_CHALLENGES / 2;
+	if (of_account < (isScarce ? MAX_CHALLENGES_WHEN_SCARCE : MAX_CHALLENGES_OF_ACCOUNT)) return "done";
+	return isScarce ? "account_scarce" : "account_full";
 }

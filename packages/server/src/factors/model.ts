@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { CurrentPassword, FactorCode, type FactorProof, type KnownSource, type Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, errorMessage, RequiredPlainText } from "../messages.ts";
-import { type Port, read, scan, write } from "../operation.ts";
+import { brief, type Port, read, scan, write } from "../operation.ts";
 
 /** Those whose sessions need a second factor: nobody, instance admins, or everybody who signs in with a password. Design: §16 */
 export type SecondFactor = "off" | "admins" | "all";
@@ -130,7 +130,30 @@ export const factorOperations = {
 	}),
 	/** Forgets factors made before the instant that were never confirmed. */
 	dropPending: write<(made_before: string) => number>({ forgets: [] }),
+	/** Uses up a challenge, if `decideChallenge` lets it. */
+	useChallenge: brief<(used: UsedChallenge, now_ms: number) => ChallengeOutcome>(),
+	/** Counts the used challenges that have not ended: all, and those of the account that has most. */
+	countChallenges: brief<(now_ms: number) => { all: number; of_account: number }>(),
 };
+
+/** Used challenges that are remembered. Only a passkey adds one; nobody's is forgotten early. */
+export const MAX_USED_CHALLENGES = 10_000;
+
+/** Used challenges that one account may have, and the same while half of all are taken, so that no account fills the memory. */
+export const MAX_CHALLENGES_OF_ACCOUNT = 20;
+export const MAX_CHALLENGES_WHEN_SCARCE = 2;
+
+/** `account_full` and `account_scarce`: the account has as many as it may, always or while half of all are taken. */
+export type ChallengeOutcome = "done" | "used" | "full" | "account_full" | "account_scarce";
+
+/** A challenge that a passkey has signed. */
+export interface UsedChallenge {
+	/** SHA-256 of it. */
+	digest: Buffer;
+	user_id: string;
+	/** Unix milliseconds at which it ends. */
+	until_ms: number;
+}
 
 /** The store's part for second factors. */
 export type FactorStore = Port<typeof factorOperations>;

@@ -164,7 +164,7 @@ export async function passkeyProofOf(
 		if (credential_id !== answer.id) continue;
 		const { verifyAuthentication } = await loadWebauthn();
 		const step = await verifyAuthentication(answer, public_key, expected);
-		return step === undefined || !expected.useUp(factor.user_id) ? undefined : { factor_id: factor.id, step };
+		return step === undefined || !(await expected.useUp(factor.user_id)) ? undefined : { factor_id: factor.id, step };
 	}
 	return undefined;
 }

@@ -67,6 +67,9 @@ export type Implementations<Kind extends Operation["kind"]> = {
 		: never]: Implementation<Nouns[Noun], Kind>;
 };
 
+/** Facts of minutes, as an adapter answers them: within a transaction, or in memory. */
+export type Briefs = Implementations<"brief">;
+
 /** The declaration of each operation, by `noun.verb`. */
 export const DECLARATIONS: ReadonlyMap<string, Operation> = new Map(
 	Object.entries<Record<string, Operation>>(OPERATIONS).flatMap(([noun, verbs]) =>

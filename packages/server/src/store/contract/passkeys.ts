@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { after, test } from "node:test";
 import type { Account, FactorProof } from "../../accounts/model.ts";
 import { isEnded } from "../../factors/decide.ts";
+import { MAX_CHALLENGES_OF_ACCOUNT } from "../../factors/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aFactor, anEvent, aSession, recoveryCodes } from "../../testing/rows.ts";
+import { aFactor, anEvent, aSession, newId, recoveryCodes } from "../../testing/rows.ts";
 import { addAccount } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -89,5 +91,30 @@ export async function passkeyContract(openStore: OpenStore): Promise<void> {
 		const again = await addTo(account, "passkey", 0, { factor_id: app, step: 102 });
 		assert.equal(await remove(account, app, { factor_id: again, step: 0 }), "done", "a code is left");
 		assert.equal(await remove(account, again, { digest: second }), "done", "nothing is left to lose");
+	});
+
+	/** A challenge that an account has used. */
+	const aChallenge = (user_id: string, until_ms: number) => ({
+		digest: hash("sha256", newId(), "buffer"),
+		...{ user_id, until_ms },
+	});
+
+	test("a challenge is used once, by one of ten that use it at the same time", async () => {
+		const challenge = aChallenge("ada", 2000);
+		const outcomes = await Promise.all(Array.from({ length: 10 }, () => factors.useChallenge(challenge, 1000)));
+		assert.equal(outcomes.filter((one) => one === "done").length, 1);
+		assert.equal(await factors.useChallenge({ ...challenge, user_id: "bob" }, 1000), "used");
+	});
+
+	test("an account's used challenges count until they end, and bound its further ones alone", async () => {
+		for (let count = 0; count < MAX_CHALLENGES_OF_ACCOUNT; count++)
+			assert.equal(await factors.useChallenge(aChallenge("eve", 6000), 5000), "done");
+		assert.equal(await factors.useChallenge(aChallenge("eve", 6000), 5000), "account_full");
+		assert.equal(await factors.useChallenge(aChallenge("mallory", 6000), 5000), "done");
+		assert.deepEqual(await factors.countChallenges(5999), {
+			...{ all: MAX_CHALLENGES_OF_ACCOUNT + 1, of_account: MAX_CHALLENGES_OF_ACCOUNT },
+		});
+		assert.deepEqual(await factors.countChallenges(6000), { all: 0, of_account: 0 });
+		assert.equal(await factors.useChallenge(aChallenge("eve", 7000), 6000), "done");
 	});
 }

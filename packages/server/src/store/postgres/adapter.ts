@@ -2,8 +2,9 @@ import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey, RowMacs } from "../../crypto/row-macs.ts";
 import { runInBatches } from "../in-batches.ts";
 import { fromDeclarations, type Implementations, type Operations, READS_WHOLE_LOG } from "../store.ts";
+import { createBriefs } from "./briefs/briefs.ts";
 import type { Session } from "./connection.ts";
-import type { Async, Change, Snapshot } from "./database.ts";
+import type { All, Change, Snapshot } from "./database.ts";
 import type { FindAlterations } from "./migrate.ts";
 import { withoutNullCharacters } from "./null-characters.ts";
 import type { PoolName, ReadPool } from "./read-pools.ts";
@@ -68,6 +69,7 @@ type Runs = Record<string, Record<string, Run>>;
 export function createAdapter(ways: Ways): Operations {
 	const { pools, writer, change, macs } = ways;
 	const writes = writesOf(change) as unknown as Runs;
+	const briefs = createBriefs({ change, writer, pool: pools.requests }) as unknown as Runs;
 	const reads = new WeakMap<Session, Runs>();
 	const readsFor = (session: Session): Runs => {
 		const sql = withoutNullCharacters(session);
@@ -77,6 +79,7 @@ export function createAdapter(ways: Ways): Operations {
 	};
 	return fromDeclarations((noun, verb, declared) => {
 		const name = `${noun}.${verb}`;
+		if (declared.kind === "brief") return briefs[noun]?.[verb];
 		if (declared.kind === "append") return (event: AuditEvent) => writer.append(event);
 		if (declared.kind === "write") {
 			const operation = writes[noun]?.[verb] as Run;
@@ -92,9 +95,6 @@ export function createAdapter(ways: Ways): Operations {
 			});
 	});
 }
-
-/** All nouns of the port. */
-type All<Nouns> = { [Noun in keyof Nouns]: Async<Nouns[Noun]> };
 
 function readsOf(
 	db: Snapshot,

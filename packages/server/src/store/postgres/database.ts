@@ -18,6 +18,9 @@ export interface Change extends RowChanges {
 	claimant(): string | undefined;
 }
 
+/** The operations of several nouns, each of which answers a promise. */
+export type All<Nouns> = { [Noun in keyof Nouns]: Async<Nouns[Noun]> };
+
 /** Operations, each of which answers a promise. */
 export type Async<Verbs> = {
 	[Verb in keyof Verbs]: Verbs[Verb] extends (...args: infer Args) => infer Result

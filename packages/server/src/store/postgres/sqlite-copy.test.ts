@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
-import Database from "better-sqlite3";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { keySetOf } from "../../audit/key-parts.ts";
 import { addLease } from "../../testing/leases.ts";
@@ -21,6 +20,7 @@ import {
 } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { makeFolder, openTestStore, ROW_KEY } from "../../testing/store.ts";
+import { openReader } from "../sqlite/open.ts";
 import { markRestored } from "../sqlite/restored.ts";
 import { openSnapshot } from "../sqlite/snapshots.ts";
 import type { Store } from "../store.ts";
@@ -135,7 +135,7 @@ test("a copy that was restored begins another era, which another program does no
 	await store.copyTo(file);
 	assert.equal(await store.backups.era(), "");
 	markRestored(file, { name: "a backup", restored_at: "2030-01-02T00:00:00.000Z", epoch: 1, events: 1 }, [ROW_KEY]);
-	const copy = new Database(file, { readonly: true });
+	const copy = openReader(file);
 	t.after(() => copy.close());
 	const row = copy.prepare("SELECT * FROM meta WHERE name = 'era'").get() as { value: string; mac: Buffer };
 	assert.equal(row.value, "2030-01-02T00:00:00.000Z");

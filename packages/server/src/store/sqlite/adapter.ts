@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { runInBatches } from "../in-batches.ts";
+import { briefsInMemory } from "../memory/briefs.ts";
 import { fromDeclarations, type Implementations, type Operations, READS_WHOLE_LOG } from "../store.ts";
 import { headAt } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
@@ -58,8 +59,10 @@ type Run = (...args: never[]) => unknown;
 export function createAdapter(ways: Ways): Operations {
 	const { writer, connection, transaction, worker } = ways;
 	const reads = readsOf(ways) as unknown as Record<string, Record<string, Run>>;
+	const briefs = briefsInMemory() as unknown as Record<string, Record<string, Run>>;
 	const operations = fromDeclarations((noun, verb, declared) => {
 		if (declared.kind === "append") return writer.append;
+		if (declared.kind === "brief") return briefs[noun]?.[verb];
 		if (declared.kind === "scan") {
 			const reader = readerOf(ways, `${noun}.${verb}`);
 			return (...args: unknown[]) => reader.ask(noun, verb, args);

@@ -1,0 +1,27 @@
+import type { Briefs } from "../../store.ts";
+import type { All, Change } from "../database.ts";
+import type { ReadPool } from "../read-pools.ts";
+import type { Writer } from "../writer.ts";
+import { challengeChanges, countChallenges } from "./challenges.ts";
+
+/** Where facts of minutes are kept. */
+interface Ways {
+	change: Change;
+	writer: Writer;
+	pool: ReadPool;
+}
+
+/** Keeps facts of minutes in rows, which all servers of the database see. */
+export function createBriefs({ change, writer, pool }: Ways): All<Briefs> {
+	const inChange =
+		<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) =>
+		(...args: Args) =>
+			writer.run(run as (...args: unknown[]) => Promise<unknown>, args) as Promise<Result>;
+	const { useChallenge } = challengeChanges(change);
+	return {
+		factors: {
+			useChallenge: inChange(useChallenge),
+			countChallenges: (now_ms) => pool.ask((session) => countChallenges(session, now_ms)),
+		},
+	};
+}

@@ -1,0 +1,15 @@
+/**
+ * Makes the tables of facts that matter for minutes, which servers that share the database have in common. Their rows have no MACs: `shared-tables.ts` has
+ * the reason for each. Design: §14
+ */
+export const BRIEF_FACTS = {
+	name: "0008-brief-facts",
+	sql: `
+CREATE TABLE challenge_count (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  user_id text COLLATE "C" NOT NULL,
+  until_ms bigint NOT NULL
+);
+CREATE INDEX challenge_count_by_end ON challenge_count (until_ms, user_id);
+`,
+};

@@ -1,0 +1,6 @@
+/** Tables that servers on PostgreSQL share, whose rows have no MAC and are in no backup, each with the reason. */
+export const SHARED_TABLES: Readonly<Record<string, string>> = {
+	challenge_count: "bounds what is stored, and grants nothing: the challenge is marked in sso_used",
+	lease_claim: "delays a revocation by the time of one claim at most",
+	node: "shown to people, decides nothing",
+};
