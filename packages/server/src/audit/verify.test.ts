@@ -47,6 +47,13 @@ const ALTERED: Record<string, [events: StoredEvent[], seq: number]> = {
 	"the facts of an event": [change(4, { data: '{"a":1}' }), 4],
 	"the hash of an event": [change(4, { hash: Buffer.alloc(32) }), 4],
 	"the number of an event": [change(4, { seq: 5 }), 4],
+	...Object.fromEntries(
+		(["timestamp", "type", "actor", "realm_id", "realm", "data"] as const).map((field) => [
+			`the type of the value of ${field}`,
+			[change(4, { [field]: Buffer.from(eventAt(4)[field]) }), 4],
+		]),
+	),
+	"the type of the value of a hash": [change(4, { hash: "text" as never }), 4],
 	"an event and its hash, but none after it": [
 		change(4, { actor: "b", hash: eventHash(eventAt(3).hash, { ...eventAt(4), actor: "b" }) }),
 		5,
@@ -96,6 +103,11 @@ test("a chain that was cut off is found by an anchor beyond its end, which names
 		assert.deepEqual(facts(verifyChain(cut, [anchorAt(7)])), { status: "truncated", seq: kept + 1, events: kept });
 	}
 	assert.equal(verifyChain(chain.slice(0, 7), [anchorAt(7)]).status, "intact");
+});
+
+test("a checkpoint whose hash is a text anchors nothing", () => {
+	const anchor = { seq: 7, hash: anchorAt(7).hash.toString("hex") as never };
+	assert.deepEqual(facts(verifyChain(chain, [anchor])), { status: "altered", seq: 7, events: 6 });
 });
 
 test("altering weighs more than cutting off", () => {
