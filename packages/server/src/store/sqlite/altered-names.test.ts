@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../../errors.ts";
-import { aMachine, aNewRealm, anAccount, anEvent, aRealm } from "../../testing/rows.ts";
+import { aMachine, aNewRealm, anAccount, anEvent, aRealm, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { openTestStore } from "../../testing/store.ts";
 import { openWriter } from "./open.ts";
@@ -32,6 +32,22 @@ test("the slug of an altered realm stays taken", async () => {
 	await alter(`UPDATE realm SET user_id = '${eve.id}' WHERE id = '${id}'`);
 	const another = aNewRealm(aRealm(owner.id, { slug }));
 	await assert.rejects(async () => store.realms.create(another, anEvent()), refusesAltered);
+});
+
+test("the slug of a realm that another program marked as deleted stays taken, and nobody hears that there is none", async () => {
+	const { id, slug } = await addRealm(store, owner);
+	const deleted = await addRealm(store, owner);
+	assert.equal(await store.realms.remove({ id: deleted.id, deleted_at: MADE_AT }, anEvent()), true);
+	await alter(`UPDATE realm SET deleted_at = '${MADE_AT}' WHERE id = '${id}'`);
+	await assert.rejects(async () => store.realms.access(slug, owner.id), refusesAltered);
+	await assert.rejects(
+		async () => store.realms.create(aNewRealm(aRealm(owner.id, { slug })), anEvent()),
+		refusesAltered,
+	);
+	const back = { id: deleted.id, slug, user_id: owner.id, since: "" };
+	await assert.rejects(async () => store.realms.restore(back, anEvent()), refusesAltered);
+	assert.equal(await store.realms.access(deleted.slug, owner.id), undefined, "one that its owner deleted");
+	assert.equal(await store.realms.restore({ ...back, slug: deleted.slug }, anEvent()), "done");
 });
 
 test("the name of an altered machine stays taken", async () => {

@@ -67,8 +67,10 @@ export function realmWrites(db: Change): RealmWrites {
 	};
 }
 
+/** Tells whether a live realm has a slug. One that another program marked as deleted is refused: its slug stays taken. */
 async function isSlugTaken(db: Change, slug: string): Promise<boolean> {
-	return (await db.verified("realm", "slug = $1 AND deleted_at IS NULL", [slug])).length > 0;
+	const realms = await db.verified("realm", "slug = $1", [slug]);
+	return realms.some(({ deleted_at }) => deleted_at === null);
 }
 
 /** Counts an account's realms, and reads its own limit of them. */

@@ -7,14 +7,14 @@ import { verified } from "../row-guard.ts";
 import { END_INVITED_ROLES } from "./invitations.ts";
 import { INSERT_KEY } from "./keys.ts";
 import { leaseRevoker } from "./leases.ts";
-import { LIVE_REALM, LIVE_REALM_BY_SLUG } from "./live-realm.ts";
+import { LIVE_REALM, slugTaken } from "./live-realm.ts";
 import { countOfMachines } from "./machines.ts";
 import { COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 import { endRestrictedBatch, purgeBatch } from "./purge.ts";
 
 /** Operations on realms. */
 export function realmWrites(db: Database, append: Append): Implementations<"write">["realms"] {
-	const taken = db.prepare(LIVE_REALM_BY_SLUG);
+	const isTaken = slugTaken(db);
 	const holdings = holdingsOf(db);
 	const insert = db.prepare(
 		"INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES (@id, @slug, @name, @description, @user_id, @created_at)",
@@ -34,7 +34,7 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 	return {
 		create(input, event) {
 			const { slug, user_id } = input.realm;
-			const facts = { isSlugTaken: taken.get(slug) !== undefined, ...holdings(user_id) };
+			const facts = { isSlugTaken: isTaken(slug), ...holdings(user_id) };
 			const decision = decideRealm(facts, input.realms_per_account);
 			if (decision !== "done") return decision;
 			insert.run(input.realm);
@@ -121,7 +121,7 @@ function restoring(
 	db: Database,
 	append: Append,
 ): Pick<Implementations<"write">["realms"], "endRestricted" | "restore"> {
-	const taken = db.prepare(LIVE_REALM_BY_SLUG);
+	const isTaken = slugTaken(db);
 	const end = endRestrictedBatch(db);
 	const find = db.prepare(
 		`SELECT 1 FROM ${verified("realm")} WHERE id = @id AND +user_id = @user_id AND deleted_at > @since`,
@@ -131,7 +131,7 @@ function restoring(
 		endRestricted: end,
 		restore(input, event) {
 			if (find.get(input) === undefined) return "not_found";
-			if (taken.get(input.slug) !== undefined) return "slug_taken";
+			if (isTaken(input.slug)) return "slug_taken";
 			// Usually there are none left: nothing is added to a realm that does not live.
 			while (end(input.id) > 0);
 			restore.run({ id: input.id, slug: input.slug });
