@@ -1,4 +1,14 @@
 /* SQL that both adapters run word for word. */
+import { ROW_KINDS } from "./row-kinds.ts";
+
+/**
+ * Finds whether a database holds anything that its keys must authenticate. What lacks them is then no new database: another program emptied the rest, and
+ * no key is made in the place of those that are gone.
+ */
+export const ANYTHING = [...Object.keys(ROW_KINDS), "audit_event", "audit_checkpoint"]
+	.map((table) => `SELECT 1 FROM ${table}`)
+	.join(" UNION ALL ")
+	.concat(" LIMIT 1");
 
 /**
  * Condition that a row of engine_config is retired, and no open lease was made with it or with an earlier one in its place: a later

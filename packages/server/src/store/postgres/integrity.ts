@@ -4,16 +4,16 @@ import type { RowMacs } from "../../crypto/row-macs.ts";
 import { VERSION_BYTES } from "../../secrets/model.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
 import { addTerm, differingSums, type KeySums, openTipBox } from "../row-ledger.ts";
+import { ANYTHING } from "../shared-sql.ts";
 import type { Sql } from "./connection.ts";
 import { everyRow } from "./cursor.ts";
 import { textOf } from "./rows.ts";
 
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 
-/** Tells whether nothing was ever stored: no key, no event, no tip. */
+/** Tells whether nothing was ever stored: no row, no event, no tip. */
 export async function isNew(sql: Sql): Promise<boolean> {
-	const any = "SELECT 1 FROM keyring UNION ALL SELECT 1 FROM audit_event UNION ALL SELECT 1 FROM tip LIMIT 1";
-	return (await sql.rows(any)).length === 0;
+	return (await sql.rows("SELECT 1 FROM tip LIMIT 1")).length === 0 && (await sql.rows(ANYTHING)).length === 0;
 }
 
 /**

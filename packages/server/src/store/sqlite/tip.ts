@@ -4,6 +4,7 @@ import type { IntegrityReport } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
 import { differingSums, noRows, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
+import { ANYTHING } from "../shared-sql.ts";
 import { blockWriter } from "./audit-blocks.ts";
 import { areLeasesCounted } from "./lease-counts.ts";
 import { areRealmsCounted } from "./realm-counts.ts";
@@ -179,9 +180,7 @@ export function continueTip(db: Database, chain: Chain, macs: RowMacs): TipKeepe
 	return keepTip(db, chain, macs, readTip(db, macs)?.rows);
 }
 
-/** Tells whether nothing was ever stored: no key, no event, no tip. */
+/** Tells whether nothing was ever stored: no row, no event, no tip. */
 function isNew(db: Database): boolean {
-	const any =
-		"SELECT 1 FROM main.keyring UNION ALL SELECT 1 FROM main.audit_event UNION ALL SELECT 1 FROM main.tip LIMIT 1";
-	return db.prepare(any).get() === undefined;
+	return db.prepare("SELECT 1 FROM main.tip").get() === undefined && db.prepare(ANYTHING).get() === undefined;
 }

@@ -1,3 +1,4 @@
+import { ANYTHING } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Change } from "../database.ts";
 import { setMeta } from "./meta.ts";
@@ -13,8 +14,7 @@ export function keyWrites(db: Change): Async<Implementations<"write">["keys"]> {
 	const fingerprint = async () => (await db.stored("meta", "name = $1", [FINGERPRINT]))[0]?.value;
 	return {
 		async initialize(input, event) {
-			const isUsed = (await db.has("keyring", "true")) || (await db.has("realm", "true"));
-			if (isUsed || (await fingerprint()) !== undefined) return "exists";
+			if ((await db.sql.rows(ANYTHING)).length > 0) return "exists";
 			await setMeta(db, FINGERPRINT, input.fingerprint);
 			for (const key of input.keys) await db.insert("keyring", key);
 			db.append(event);

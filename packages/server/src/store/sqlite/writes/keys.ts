@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { KeyRow } from "../../../crypto/keyring-model.ts";
+import { ANYTHING } from "../../shared-sql.ts";
 import { createRenewal } from "./row-renewal.ts";
 
 /** Name of the master key's fingerprint in `meta`. */
@@ -23,15 +24,14 @@ export function keyWrites(db: Database, append: Append) {
 	);
 	const wrap = db.prepare("UPDATE keyring SET wrapped = @wrapped WHERE id = @id");
 	const total = db.prepare("SELECT count(*) FROM keyring").pluck();
-	const anyRealm = db.prepare("SELECT 1 FROM realm LIMIT 1").pluck();
+	const anything = db.prepare(ANYTHING).pluck();
 	const known = db.prepare("SELECT 1 FROM keyring WHERE id = ?").pluck();
 	const replaced = db.prepare("SELECT 1 FROM keyring WHERE purpose = 'rows' AND realm_id = '' AND state = 'retired'");
 	const destroy = db.prepare("DELETE FROM keyring WHERE id = ? AND purpose = 'rows' AND state = 'retired'");
 	const renewal = createRenewal(db);
 	return {
 		initialize(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent): "done" | "exists" {
-			if (fingerprint.get(FINGERPRINT) !== undefined || total.get() !== 0 || anyRealm.get() !== undefined)
-				return "exists";
+			if (anything.get() !== undefined) return "exists";
 			setFingerprint.run(FINGERPRINT, input.fingerprint);
 			for (const key of input.keys) insert.run(key);
 			append(event);
