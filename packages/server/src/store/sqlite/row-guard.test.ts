@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
 	emptyIndex,
+	emptyIndexesOf,
 	insertOf,
 	isRow,
 	kindOf,
@@ -102,9 +103,8 @@ test("an index that lacks rows of its table is noticed", async (t) => {
 	const indexes = attacker
 		.prepare("SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
 		.all() as { name: string; tbl_name: RowTable }[];
-	// The samples of secrets are deleted ones, which their index does not have; those of versions are not read.
-	const without = ["secret", "secret_version"];
-	const named = indexes.filter(({ tbl_name }) => TABLES.includes(tbl_name) && !without.includes(tbl_name));
+	// The samples of secrets are deleted ones, which their index does not have.
+	const named = indexes.filter(({ tbl_name }) => TABLES.includes(tbl_name) && tbl_name !== "secret");
 	assert.ok(named.length > 5);
 	const found = new Set<string>();
 	for (const { name } of named) {
@@ -112,6 +112,17 @@ test("an index that lacks rows of its table is noticed", async (t) => {
 		for (const fault of said()) found.add(fault);
 	}
 	assert.deepEqual(found, new Set(named.map(({ tbl_name }) => `an index of ${tbl_name}`)));
+});
+
+test("an index that lacks numbers of versions, and would shorten a history, is noticed", async (t) => {
+	const { attacker, said } = await openGuarded(t);
+	emptyIndexesOf(attacker, "secret_version");
+	attacker.exec("REINDEX secret_version_by_end");
+	assert.deepEqual(said(), ["an index of secret_version"]);
+	attacker.exec("REINDEX secret_version");
+	assert.deepEqual(said(), []);
+	attacker.exec("DROP INDEX secret_version_by_end");
+	assert.deepEqual(said(), ["an index of secret_version"]);
 });
 
 test("a log that was cut, and a tip that was taken away, put back or exchanged, are noticed", async (t) => {

@@ -125,8 +125,12 @@ export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[], new
 			if (hasNewer(db, macs, table, newest)) newer.add(table);
 			continue;
 		}
-		const rows = db.prepare(`SELECT mac, ${rowText(table)}, ${dated ?? "NULL"} FROM main.${table}`).raw();
-		for (const [mac, text, id] of rows.iterate() as IterableIterator<[RowValue, string, string | null]>) {
+		const isFound = table === "secret_version" ? versionIsIndexed(db) : "1";
+		const rows = db.prepare(
+			`SELECT mac, ${rowText(table)}, ${dated ?? "NULL"}, ${isFound} FROM main.${table} NOT INDEXED`,
+		);
+		for (const [mac, text, id, isIndexed] of rows.raw().iterate() as IterableIterator<SummedRow>) {
+			if (isIndexed === 0) misindexed.add(table);
 			const found = macs.signed(mac, text);
 			if (found === undefined) {
 				unfit.add(table);
@@ -140,6 +144,30 @@ export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[], new
 		if (!isIndexed(db, table)) misindexed.add(table);
 	}
 	return { sums, unfit, misindexed, newer };
+}
+
+/** A row's MAC, its text, its id if it is dated, and 0 if an index does not have it. */
+type SummedRow = [mac: RowValue, text: string, id: string | null, isIndexed: 0 | 1];
+
+/** The indexes of versions, each with the condition of a row's own entry. */
+const VERSION_INDEXES = {
+	sqlite_autoindex_secret_version_1:
+		"entry.secret_id = secret_version.secret_id AND entry.version = secret_version.version",
+	secret_version_by_end: "entry.expires_at = secret_version.expires_at",
+};
+
+/**
+ * Returns the condition that the indexes of versions have a row: `integrity_check` would tell, too, but read every value. What an index has beyond the rows
+ * fits no MAC.
+ */
+function versionIsIndexed(db: Database): string {
+	const isThere = db.prepare("SELECT 1 FROM main.sqlite_schema WHERE type = 'index' AND name = ?");
+	const conditions = Object.entries(VERSION_INDEXES).map(([index, isOwn]) => {
+		if (isThere.get(index) === undefined) return "0";
+		return `EXISTS (SELECT 1 FROM main.secret_version AS entry INDEXED BY ${index} WHERE ${isOwn} AND entry.rowid = secret_version.rowid)`;
+	});
+	const [byNumber, byEnd] = conditions;
+	return `${byNumber} AND (expires_at IS NULL OR ${byEnd})`;
 }
 
 /** Tells whether a table has a row with a MAC that fits and an id beyond the newest one. It reads every row, but no value, because an index may hide one. */
@@ -161,7 +189,7 @@ export function newestId(db: Database): string {
 	return ids.reduce<string>((newest, id) => (typeof id === "string" && id > newest ? id : newest), "");
 }
 
-/** Tells whether the indexes of a table have its rows. A version that its index hides is refused when its pointer is read, so all values need not be read here. */
+/** Tells whether the indexes of a table have its rows; of versions, each row was looked for. */
 function isIndexed(db: Database, table: RowTable): boolean {
 	return table === "secret_version" || db.pragma(`main.integrity_check(${table})`, { simple: true }) === "ok";
 }
