@@ -6,6 +6,9 @@ const MAX_MS = 50;
 /** Number of inputs measured: the largest of a corpus, which take the most branches. */
 const MAX_MEASURED = 24;
 
+/** Bytes that are shown of a target's own large input. */
+const MAX_SHOWN = 200;
+
 /** Measurements of one input; the smallest counts. */
 const ROUNDS = 3;
 
@@ -17,14 +20,19 @@ export interface Costly {
 	milliseconds: number;
 }
 
-/** Grows each input to the largest that reaches the parser, and returns those that take too long. Needs sources without counters. */
+/** Grows each input to the largest that reaches the parser, and returns those that take too long, also of the target's own. Needs sources without counters. */
 export async function findCostly(target: Target, inputs: readonly Buffer[]): Promise<Costly[]> {
 	const found: Costly[] = [];
+	const measure = async (input: Buffer, large: Buffer) => {
+		const milliseconds = await costOf(target, large);
+		if (milliseconds > MAX_MS) found.push({ input, bytes: large.length, milliseconds });
+	};
 	for (const input of inputs.slice(-MAX_MEASURED)) {
-		for (const large of grown(input, target.max_bytes)) {
-			const milliseconds = await costOf(target, large);
-			if (milliseconds > MAX_MS) found.push({ input, bytes: large.length, milliseconds });
-		}
+		for (const large of grown(input, target.max_bytes)) await measure(input, large);
+	}
+	for (const text of target.large ?? []) {
+		const large = Buffer.from(text);
+		await measure(large.subarray(0, MAX_SHOWN), large);
 	}
 	return found;
 }

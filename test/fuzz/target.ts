@@ -6,6 +6,8 @@ export interface Target {
 	readonly max_bytes: number;
 	/** First inputs: at least one that the parser accepts. */
 	readonly seeds: readonly (string | Buffer)[];
+	/** Inputs of the largest size, of shapes that repeating a piece does not make: only their cost is measured. */
+	readonly large?: readonly string[];
 	/** Pieces of the grammar, for mutations that random bytes would hardly find. */
 	readonly tokens: readonly string[];
 	/** Runs the parser. @throws Error when the property does not hold */

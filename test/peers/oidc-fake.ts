@@ -12,7 +12,13 @@ export type Endpoint = "discovery" | "authorize" | "keys" | "token" | "userinfo"
 
 /** A fault that replaces an endpoint's right answer. */
 export type Fault =
-	| { readonly does: "answer"; readonly status: number; readonly body?: string; readonly location?: string }
+	| {
+			readonly does: "answer";
+			readonly status: number;
+			readonly body?: string;
+			readonly location?: string;
+			readonly type?: string;
+	  }
 	/** No answer; the connection ends; the right answer, but one byte every 200 ms; an endless answer; a broken body. */
 	| { readonly does: "hang" | "drop" | "drip" | "flood" | "garble" };
 
@@ -186,8 +192,8 @@ function misbehave(fault: Fault, response: ServerResponse): void {
 	// In one piece, so that the reader finds the broken body in the turn in which the answer begins.
 	if (fault.does === "garble") response.socket?.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n");
 	if (fault.does !== "answer") return;
-	const { status, body = "", location } = fault;
-	response.writeHead(status, { "content-type": "application/json", ...(location && { location }) });
+	const { status, body = "", location, type = "application/json" } = fault;
+	response.writeHead(status, { "content-type": type, ...(location && { location }) });
 	response.end(body);
 }
 

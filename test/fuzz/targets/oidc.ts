@@ -31,7 +31,8 @@ const claims = {
 	...{ iss: ISSUER, sub: "mallory", aud: "svc", iat: 1_700_000_000, exp: 9_000_000_000, nonce: FLOW.nonce },
 	at_hash: hash.subarray(0, 16).toString("base64url"),
 };
-const part = (json: object) => Buffer.from(JSON.stringify(json)).toString("base64url");
+const encode = (text: string) => Buffer.from(text).toString("base64url");
+const part = (json: object) => encode(JSON.stringify(json));
 const signed = [{ alg: "ES256", kid: "first" }, claims].map(part).join(".");
 const id_token = `${signed}.${signWith(key)(signed).toString("base64url")}`;
 
@@ -59,6 +60,18 @@ function identify(lies: Partial<Record<"keys" | "token" | "userinfo", Buffer>>):
 	return judged(endLogin(settings, METADATA, FLOW, answers));
 }
 
+/** Brackets that open and close, with so many characters. */
+const deep = (size: number) => "[".repeat(size / 2) + "]".repeat(size / 2);
+const NEARLY_ALL = ANSWER - 4096;
+
+/** Answers to a code whose id_token has a header that takes nearly all of the answer. */
+const HEADERS = [
+	`{"alg":"ES256","kid":"first","x":${deep((NEARLY_ALL * 3) / 4)}}`,
+	`{"alg":"ES256","kid":"first",${Array.from({ length: 50_000 }, (_, index) => `"k${index}":0`)}}`,
+].map((text) =>
+	JSON.stringify({ access_token: "a", token_type: "Bearer", id_token: `${encode(text)}.${part(claims)}.A` }),
+);
+
 const JSON_TOKENS = ["{", "}", "[", "]", '"', ":", ",", "null", "1e999", '"__proto__":', "\\u0041"];
 
 /** A discovery document gives addresses with TLS of the issuer that was asked, or is refused. */
@@ -72,6 +85,7 @@ export const providerMetadata: Target = {
 		"[]",
 		"null",
 	],
+	large: [`{"issuer":"${ISSUER}","x":${deep(NEARLY_ALL)}}`],
 	tokens: [
 		...JSON_TOKENS,
 		...Object.keys(METADATA).map((name) => `"${name}":`),
@@ -111,6 +125,7 @@ export const providerKeys: Target = {
 		JSON.stringify({ keys: [jwk, ...Array(100).fill({ kty: "oct" })] }),
 		'{"keys":[]}',
 	],
+	large: [`{"keys":[{"kid":"first","x":${deep(NEARLY_ALL)}}]}`],
 	tokens: [...JSON_TOKENS, '"kty":"RSA"', '"alg":"ES256"', '"use":"enc"', '"key_ops":[]', '"kid":"first"', '"x":"AA"'],
 	parse: (keys) => identify({ keys }),
 	async check(input) {
@@ -135,6 +150,7 @@ export const tokenResponse: Target = {
 		'{"error":"invalid_grant"}',
 		'{"error":"invalid_client","error_description":"x"}',
 	],
+	large: [...HEADERS, `{"access_token":"a","token_type":"Bearer","x":${deep(NEARLY_ALL)}}`],
 	tokens: [...JSON_TOKENS, '"access_token":', '"id_token":', '"expires_in":', '"error":', ".", signed, id_token],
 	parse: (token) => identify({ token }),
 	async check(token) {
@@ -148,6 +164,7 @@ export const userinfo: Target = {
 	sources: LOGIN,
 	max_bytes: ANSWER,
 	seeds: [USERINFO, '{"sub":"mallory","email":7,"name":"","groups":["a",null,""]}', '{"sub":"alice"}', "{}", "[]"],
+	large: [`{"sub":"mallory","x":${deep(NEARLY_ALL)}}`],
 	tokens: [...JSON_TOKENS, '"sub":"mallory"', '"sub":"alice"', '"email":', '"email_verified":true', '"groups":"a"'],
 	parse: (answer) => identify({ userinfo: answer }),
 	async check(input) {

@@ -134,12 +134,45 @@ test("a discovery document that is none, of somebody else, or without what a log
 });
 
 test(
-	"an answer with more than 20,000 commas is not parsed",
+	"an answer with more than 20,000 commas and brackets is not parsed",
 	everywhere(async (endpoint) => {
-		const body = `{${Array.from({ length: 20_002 }, (_, index) => `"${index}":1`)}}`;
-		assert.match((await messageOf(endpoint, { does: "answer", status: 200, body })).message, /\b20000 commas$/);
+		const wide = `{${Array.from({ length: 20_002 }, (_, index) => `"${index}":1`)}}`;
+		const deep = `{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+		const objects = `${'{"a":'.repeat(20_001)}1${"}".repeat(20_001)}`;
+		for (const body of [wide, deep, objects]) {
+			const { message } = await messageOf(endpoint, { does: "answer", status: 200, body });
+			assert.match(message, /\b20000 commas and brackets$/);
+		}
 	}),
 );
+
+test("an id_token of more than 64 KiB, or with a header of more than 16 KiB, is not decoded", async () => {
+	const header = (length: number) => "e".repeat(length);
+	for (const [id_token, message] of [
+		[header(16_385), /^the header of the provider's id_token is larger than 16 KiB$/],
+		[`${header(16_385)}.e30.AAAA`, /^the header of the provider's id_token is larger than 16 KiB$/],
+		[`e30.${"A".repeat(65_533)}`, /^the provider's id_token is larger than 64 KiB$/],
+		[".".repeat(65_537), /^the provider's id_token is larger than 64 KiB$/],
+	] as const) {
+		const peer = await startWith({ token: (truth) => ({ ...truth, id_token }) });
+		await assert.rejects(logIn(createOidc(), settingsOf(peer)), { name: "ProviderUnavailable", message });
+	}
+	const unread = `${header(16_384)}.${"A".repeat(65_536 - 16_390)}.AAAA`;
+	const peer = await startWith({ token: (truth) => ({ ...truth, id_token: unread }) });
+	await assert.rejects(logIn(createOidc(), settingsOf(peer)), { name: "SsoRefusal" });
+	peer.lie = {
+		claims: (truth) => ({ ...truth, groups: Array.from({ length: 1200 }, () => "a group's name of 30 characters") }),
+	};
+	assert.equal((await logIn(createOidc(), settingsOf(peer))).subject, "mallory");
+});
+
+test("signed userinfo has the limits of an id_token", async () => {
+	const signed = (jwt: string): Fault => ({ does: "answer", status: 200, body: jwt, type: "application/jwt" });
+	const long = await messageOf("userinfo", signed(`e30.${"A".repeat(65_533)}`));
+	assert.equal(long.message, "the provider's userinfo is larger than 64 KiB");
+	const header = await messageOf("userinfo", signed(`${"e".repeat(16_385)}.e30.AAAA`));
+	assert.equal(header.message, "the header of the provider's userinfo is larger than 16 KiB");
+});
 
 test("keys that are none, or more than 100, are not used", async () => {
 	const message = /\b1 to 100 keys$/;
@@ -154,7 +187,7 @@ test("keys that are none, or more than 100, are not used", async () => {
 });
 
 test("an answer nested too deeply is refused, and nothing breaks", async () => {
-	const deep = (text: string) => text.replace("deep", `${"[".repeat(300_000)}${"]".repeat(300_000)}`);
+	const deep = (text: string) => text.replace("deep", `${"[".repeat(10_000)}${"]".repeat(10_000)}`);
 	const part = (text: string) => Buffer.from(deep(text)).toString("base64url");
 	const header = part('{"alg":"ES256","kid":"first"}');
 	const answer = (body: string): Fault => ({ does: "answer", status: 200, body });

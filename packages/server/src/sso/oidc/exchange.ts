@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { type Agent, request } from "node:https";
 import type { CustomFetchOptions } from "openid-client";
 import { ProviderUnavailable } from "../model.ts";
+import { checkJwtSize, idTokenOf } from "./jwt-size.ts";
 
 /** Seconds from the first packet of a request to the last byte of its answer. Design: §11 */
 export const TIMEOUT_S = 5;
@@ -10,8 +11,9 @@ export const TIMEOUT_S = 5;
 /** Bytes of an answer. Design: §11 */
 const MAX_ANSWER_BYTES = 1_048_576;
 
-/** Commas of an answer, which bound its members and elements: to parse 110,000 names blocked everybody for 0.2 s. */
-const MAX_COMMAS = 20_000;
+/** Commas and opening brackets of an answer, which bound its members, elements and depth: to parse 110,000 names blocked everybody for 0.2 s. */
+const MAX_MARKS = 20_000;
+const MARKS = [",", "[", "{"];
 
 /** Requests to a provider, and the statuses that may answer them: a refused code is an answer too. */
 export const DISCOVERY = { name: "the provider's discovery document", statuses: [200] } as const;
@@ -56,15 +58,22 @@ async function readAnswer(question: Question, incoming: IncomingMessage): Promis
 		chunks.push(chunk);
 	}
 	const body = Buffer.concat(chunks);
-	if (hasTooManyCommas(body)) throw new ProviderUnavailable(`${question.name} has more than ${MAX_COMMAS} commas`);
+	if (hasTooManyMarks(body)) {
+		throw new ProviderUnavailable(`${question.name} has more than ${MAX_MARKS} commas and brackets`);
+	}
 	const type = headers["content-type"] ?? "";
+	const id_token = question === TOKEN ? idTokenOf(body) : undefined;
+	if (id_token !== undefined) checkJwtSize("the provider's id_token", id_token);
+	if (/^application\/jwt\b/i.test(type)) checkJwtSize(question.name, body.toString("latin1"));
 	return new Response(body, { status, headers: { "content-type": type } });
 }
 
-function hasTooManyCommas(body: Buffer): boolean {
-	let commas = 0;
-	for (let at = body.indexOf(","); at !== -1 && commas <= MAX_COMMAS; at = body.indexOf(",", at + 1)) commas++;
-	return commas > MAX_COMMAS;
+function hasTooManyMarks(body: Buffer): boolean {
+	let marks = 0;
+	for (const mark of MARKS) {
+		for (let at = body.indexOf(mark); at !== -1 && marks <= MAX_MARKS; at = body.indexOf(mark, at + 1)) marks++;
+	}
+	return marks > MAX_MARKS;
 }
 
 /** Names only the error's code: messages of the system contain addresses. */
