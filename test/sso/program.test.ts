@@ -30,9 +30,9 @@ interface Proof {
 }
 
 /** Signs in with a browser that a program sent. @returns the program's proof */
-async function signInForProgram(name = "corp"): Promise<Proof> {
+async function signInForProgram(name = "corp", more = ""): Promise<Proof> {
 	const verifier = randomBytes(32).toString("base64url");
-	const query = `cli_port=40001&cli_challenge=${hash("sha256", verifier, "base64url")}`;
+	const query = `cli_port=40001&cli_challenge=${hash("sha256", verifier, "base64url")}${more}`;
 	const begun = await world.begin(name, query);
 	const answer = await world.finish(name, await world.visit(name, begun), begun.cookie);
 	assert.equal(answer.status, 302, answer.text);
@@ -101,6 +101,58 @@ test("a code links an identity when its owner has looked at it, and is used up t
 	refused(await link(true), 401, "unauthorized");
 	refused(await redeem(proof), 401, "unauthorized");
 	await world.refusals();
+});
+
+/** Says as somebody without a password that the provider knows them, and since when. @param auth_time in Unix seconds */
+function lieAs(sub: string, auth_time?: number): void {
+	const email = `${sub}@example.com`;
+	provider.lie = { claims: (truth) => ({ ...truth, sub, email, ...(auth_time !== undefined && { auth_time }) }) };
+}
+
+test("somebody without a password links and unlinks only when the provider has just asked who they are", async () => {
+	const now_s = Math.floor(Date.now() / 1000);
+	await world.set("second", provider, { auto_provision: false });
+	const token = async (more?: string) => ok(await redeem(await signInForProgram("corp", more))).token;
+	const tryLink = async (own: string) => {
+		lieAs("second");
+		const proof = await signInForProgram("second");
+		return world.client.post("/auth/sso/link", { ...proof, confirm: true }, { token: own });
+	};
+	lieAs("passwordless");
+	const unasked = await token();
+	refused(await tryLink(unasked), 403, "forbidden");
+	lieAs("passwordless", now_s - 310);
+	const early = await token();
+	refused(await tryLink(early), 403, "forbidden");
+	lieAs("passwordless", now_s);
+	const fresh = await token("&again=true");
+	ok(await tryLink(fresh));
+	const { identities } = ok(
+		await world.client.get<{ identities: { id: string; provider: string }[] }>("/auth/identities", { token: fresh }),
+	);
+	const { id = "" } = identities.find((one) => one.provider === "second") ?? {};
+	const unlink = (own: string) =>
+		world.client.send("DELETE", `/api/v1/auth/identities/${id}`, { token: own, raw: "{}" });
+	for (const own of [unasked, early]) refused(await unlink(own), 403, "forbidden");
+	ok(await unlink(fresh));
+	provider.lie = {};
+	await world.refusals();
+});
+
+test("a program that has the person asked again gets no session of one who was not", async () => {
+	const begun = await world.begin("corp", `${WAITING}&again=true`);
+	const { searchParams } = new URL(begun.location);
+	assert.deepEqual([searchParams.get("max_age"), searchParams.get("prompt")], ["0", "login"]);
+	lieAs("unasked", Math.floor(Date.now() / 1000) - 60);
+	const early = await world.finish("corp", await world.visit("corp", begun), begun.cookie);
+	provider.lie = {};
+	assert.deepEqual(sentBack(early), [302, "http://127.0.0.1:40001/?error=forbidden"]);
+	assert.deepEqual(
+		(await world.refusals()).map(({ data }) => data.reason),
+		["auth_time"],
+	);
+	const { searchParams: usual } = new URL((await world.begin("corp", WAITING)).location);
+	assert.deepEqual([usual.get("max_age"), usual.get("prompt")], [null, null]);
 });
 
 test("somebody who has neither a name nor an address is shown by what names them at the provider", async () => {

@@ -203,6 +203,24 @@ test("a new session counts as a confirmation only from the sign-in that the prov
 	}
 });
 
+test("somebody without a password unlinks an identity only once the provider has asked who they are", async () => {
+	const page = "/console/account/identities";
+	const unlink = async (auth_time?: number) => {
+		liar.lie = { claims: (truth) => ({ ...truth, ...(auth_time !== undefined && { auth_time }) }) };
+		const { cookie, form_token } = await signIn("liar", liar);
+		const [, id = ""] =
+			/name="id" value="([\w-]+)"/.exec((await ask(world.server, "GET", page, { cookie })).text) ?? [];
+		return ask(world.server, "POST", page, { cookie, ...ours(world.server) }, { form_token, id });
+	};
+	const asked = await unlink();
+	const where = `/console/confirm?target=${encodeURIComponent(page)}`;
+	assert.deepEqual([asked.status, asked.headers.location], [303, where]);
+	const last = await unlink(Math.floor(Date.now() / 1000));
+	liar.lie = {};
+	assert.equal(last.status, 409);
+	assert.match(last.text, /only way left to sign in/);
+});
+
 test("what one session asked for confirms no other, and is used up by the attempt", async () => {
 	const [seat, other] = [takeAlice(), takeAlice()];
 	const { way } = await comeBack("corp", await desk.begin(seat, "corp"), seat.browser);

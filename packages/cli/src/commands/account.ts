@@ -22,7 +22,7 @@ export function addAccountCommands(program: Command, io: Io): void {
 	addCommand<LinkOptions>(account, io, {
 		usage: "link <provider> [username]",
 		summary: "link your identity at a provider with your account",
-		details: `Log in to the account with \`svc login\` first, then prove who you are at the provider: with a browser, or with the user name and password of a directory. From then on that identity signs in to this account, so svc also asks for the account's password and, where it has a second factor, for a code; an account without one needs a login within the last 5 minutes at a provider that it is linked with.\n${BROWSER_HELP}`,
+		details: `Log in to the account with \`svc login\` first, then prove who you are at the provider: with a browser, or with the user name and password of a directory. From then on that identity signs in to this account, so svc also asks for the account's password and, where it has a second factor, for a code; an account without one needs a login within the last 5 minutes at a provider that it is linked with, which must have asked who you are (\`svc login --sso PROVIDER --again\`).\n${BROWSER_HELP}`,
 		options: [
 			PASSWORDS_STDIN,
 			NO_BROWSER,
@@ -41,7 +41,7 @@ export function addAccountCommands(program: Command, io: Io): void {
 	addCommand<PasswordOptions>(account, io, {
 		usage: "unlink <id>",
 		summary: "remove the link between an identity and your account",
-		details: `\`svc account identities\` shows the ids. svc asks for the account's password and, where it has a second factor, for a code; an account without a password needs a login within the last 5 minutes. You cannot remove the last way to sign in.`,
+		details: `\`svc account identities\` shows the ids. svc asks for the account's password and, where it has a second factor, for a code; an account without a password needs a login within the last 5 minutes, at a provider that asked who you are (\`svc login --sso PROVIDER --again\`). You cannot remove the last way to sign in.`,
 		options: [PROOF_STDIN],
 		examples: ["svc account unlink 0198c0de-0000-7000-8000-000000000001"],
 		run: unlinkIdentity,

@@ -34,6 +34,15 @@ for (const [provider, type] of [
 	});
 }
 
+test("svc login --sso --again has the provider ask who it is", async () => {
+	await using server = await startProviders();
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path, SVC_ADDRESS: server.address };
+	const { code, stderr } = await run(["login", "--sso", "corp", "--again"], { env, heard: server.heard });
+	assert.equal(code, 0, stderr);
+	assert.match(stderr, /&again=true\n$/);
+});
+
 test("over SSH, svc says where the browser must run", async () => {
 	await using server = await startProviders();
 	await using home = await temporaryFolder();
@@ -73,6 +82,8 @@ const WRONG: readonly (readonly [words: string, code: number, message: RegExp])[
 	["--sso directory", 2, /^svc: .*\nhint: `svc login --ldap` /],
 	["--ldap corp ada --password-stdin", 2, /^svc: .*\nhint: `svc login --sso` /],
 	["--ldap directory --password-stdin", 2, /\bno user name\b/],
+	["--again ada@example.com", 2, /^svc: --again /],
+	["--again --ldap directory ada", 2, /--again\b.*--ldap\b/],
 	["--sso nobody", 4, /provider nobody .*\nhint: `svc sso list`/],
 	["--ldap nobody ada --password-stdin", 4, /provider nobody .*\nhint: `svc sso list`/],
 	["--sso", 2, /argument missing/],

@@ -32,6 +32,8 @@ import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBro
 interface LoginOptions extends PasswordOptions, NewTrustOptions, BrowserOptions {
 	/** Name of a provider with sign-in in a browser. */
 	readonly sso?: string;
+	/** Whether the provider must ask again who signs in. */
+	readonly again?: boolean;
 	/** Name of a directory provider. */
 	readonly ldap?: string;
 	/** Machine, as `realm/name`. */
@@ -51,6 +53,10 @@ export function addLoginCommand(program: Command, io: Io): void {
 		details: `With the e-mail and password of an account, or by single sign-on: --sso with a browser, --ldap with the user name and password of a directory. \`svc sso list\` shows the providers. Where the account has a second factor (\`svc factor add\`), svc asks for a code, too.\n${BROWSER_HELP}\n${MACHINE_HELP}\n${FIRST_CONTACT}`,
 		options: [
 			option("--sso <provider>", "sign in at this provider, with a browser"),
+			option("--again", "with --sso, have the provider ask who you are, though it knows your browser").conflicts([
+				"ldap",
+				"machine",
+			]),
 			option("--ldap <provider>", "sign in at this directory"),
 			option("--machine <realm/name>", "work as this machine, for a JWT of its own").conflicts(["sso", "ldap"]),
 			option("--invite <code>", "at the first sign-in with --sso or --ldap, the code of an invitation; - asks for it"),
@@ -133,7 +139,8 @@ async function prepare(
 	context: Context<LoginOptions>,
 	who: string | undefined,
 ): Promise<(client: Client) => Promise<Pick<Call, "path" | "body">>> {
-	const { sso, ldap, invite, passwordStdin } = context.options;
+	const { sso, ldap, again, invite, passwordStdin } = context.options;
+	if (again === true && sso === undefined) throw new Failure("usage", "--again is for a sign-in with --sso");
 	if (invite !== undefined && sso === undefined && ldap === undefined)
 		throw new Failure("usage", "--invite is for the first sign-in with --sso or --ldap", {
 			hint: "`svc register` takes it for an account with a password",
@@ -159,7 +166,8 @@ async function proveAtProvider(context: Context<LoginOptions>, client: Client, n
 			hint: "`svc login --ldap` with its name",
 		});
 	const invited = await readInvitation(context);
-	return { path: "auth/sso/token", body: { ...(await proveInBrowser(context, client, type, name)), ...invited } };
+	const proof = await proveInBrowser(context, client, type, name, context.options.again);
+	return { path: "auth/sso/token", body: { ...proof, ...invited } };
 }
 
 /** Checks the provider's kind first, so that nobody types a password in vain. */

@@ -42,6 +42,7 @@ export async function findProvider(client: Client, name: string): Promise<string
 /**
  * Waits for a person to sign in with a browser, which may take minutes.
  * @param type oidc or saml
+ * @param again whether the provider must ask who they are, though it knows the browser
  * @throws Failure when nobody does
  */
 export async function proveInBrowser(
@@ -49,12 +50,13 @@ export async function proveInBrowser(
 	client: Client,
 	type: string,
 	name: string,
+	again = false,
 ): Promise<Proof> {
 	using listener = await awaitBrowser();
 	const { port } = listener;
 	const verifier = randomBytes(VERIFIER_BYTES).toString("base64url");
 	const begin = path`auth/${type}/${name}/login`;
-	const query = `cli_port=${port}&cli_challenge=${hash("sha256", verifier, "base64url")}`;
+	const query = `cli_port=${port}&cli_challenge=${hash("sha256", verifier, "base64url")}${again ? "&again=true" : ""}`;
 	const login = `${client.address}/api/v1/${begin}?${query}`;
 	await write(io.stderr, `open this address in a browser to sign in:\n${login}\n`);
 	if (setting(io, "SSH_CONNECTION") !== undefined)
@@ -73,6 +75,7 @@ export async function proveInBrowser(
 /** Meaning of the codes with which the server redirects a browser. Any page could send one here, so it says no more than its code. */
 const REFUSALS: ReadonlyMap<string, { readonly status: number; readonly message: string }> = new Map([
 	["provider_unavailable", { status: 503, message: "the identity provider is unavailable" }],
+	["forbidden", { status: 403, message: "the provider does not say that it asked again who you are" }],
 	["rate_limited", { status: 429, message: "too many logins from here were refused" }],
 ]);
 const REFUSED = { status: 401, message: "the login was refused: try again; the audit log has the reason" };

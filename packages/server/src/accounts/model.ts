@@ -161,8 +161,8 @@ export interface Session {
 export type FactorProof = { factor_id: string; step: number } | { digest: Buffer };
 
 /**
- * Proof that a session is in its owner's hands: the stored password or, for an account without one, the session's own sign-in at a provider that the
- * account is linked with. A change that requires the proof checks it again. Design: §13
+ * Proof that a session is in its owner's hands: the stored password or, for an account without one, the session's recent sign-in at a provider that the
+ * account is linked with. A change that requires the proof checks it again, but not how recent that was. Design: §13
  */
 export interface OwnerProof {
 	password: string | null;

@@ -29,7 +29,7 @@ import type { SignInNeeds } from "./pages/sign-in.ts";
 import { type TrustPageNeeds, trustPage } from "./pages/trust.ts";
 
 /** Dependencies of signing in that the console makes itself. */
-type MadeHere = "sessions" | "cookies" | "challenges" | "noteConfirmation";
+type MadeHere = "sessions" | "cookies" | "challenges";
 
 /** Dependencies of the console: those of the rules that its pages call. */
 export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &

@@ -40,7 +40,7 @@ export interface Notes {
 	reveal?: { target: string; until: number } | undefined;
 	/** Kept for the next page alone. */
 	once?: Once | undefined;
-	/** Unix milliseconds at which the person last showed who they are: at a provider as it says, or with the password again. */
+	/** Unix milliseconds at which the person last showed who they are after signing in; it becomes the actor's. */
 	confirmed_at?: number;
 	/** Set while the last page held a value. */
 	hasShown?: boolean;

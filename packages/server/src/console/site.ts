@@ -101,12 +101,8 @@ function entered(site: Site, result: NonNullable<Awaited<ReturnType<typeof answe
 }
 
 /** Gives the dependencies of everything that makes a session. */
-function entryNeeds({ needs, sessions, cookies, challenges, notes }: Site): RegisterNeeds {
-	const noteConfirmation = async (token: string, confirmed_at: number) => {
-		const claims = await sessions.verify(token);
-		if (claims !== undefined) notes.set(claims.jti, { confirmed_at });
-	};
-	return { ...needs, sessions, cookies, challenges, noteConfirmation };
+function entryNeeds({ needs, sessions, cookies, challenges }: Site): RegisterNeeds {
+	return { ...needs, sessions, cookies, challenges };
 }
 
 async function visit(
@@ -127,7 +123,13 @@ async function visit(
 	site.notes.set(jti, { ...notes, message: undefined, once: undefined, hasShown: false });
 	const kept = site.notes.get(jti) ?? {};
 	const ofSession = { notes: kept, once: notes.once, draft: site.drafts(actor.user_id, jti) };
-	const asked = { actor, query: parseQuery(request.target), form, token, ...ofSession };
+	const asked = {
+		actor: { ...actor, confirmed_at: notes.confirmed_at ?? actor.confirmed_at },
+		query: parseQuery(request.target),
+		form,
+		token,
+		...ofSession,
+	};
 	try {
 		if (pathname === "/console/sign-out" && request.method === "POST") {
 			ofSession.draft.drop();

@@ -29,6 +29,8 @@ interface SessionClaims {
 	jti: string;
 	/** Unix seconds. */
 	exp: number;
+	/** Unix seconds at which its owner signed in at a provider, as far as the provider says so. */
+	auth_time?: number | undefined;
 }
 
 /** Makes and checks session tokens: JWTs that only this server signs and reads. */
@@ -53,10 +55,11 @@ export function createSessionTokens(
 	const verified = createCache<string, SessionClaims>(MAX_REMEMBERED);
 	const isLive = (claims: SessionClaims) => claims.exp * 1000 > system.now().getTime();
 	return {
-		sign({ sub, jti, iat, exp }) {
+		sign({ sub, jti, iat, exp, auth_time }) {
 			const { id, bytes } = keys().active;
 			const header = { alg: ALGORITHM, typ: type, kid: id };
-			return new SignJWT({ sub, jti, iat, exp }).setProtectedHeader(header).sign(bytes);
+			const claims = { sub, jti, iat, exp, ...(auth_time !== undefined && { auth_time }) };
+			return new SignJWT(claims).setProtectedHeader(header).sign(bytes);
 		},
 		async verify(token) {
 			if (token.length > MAX_TOKEN_CHARACTERS || !isCanonical(token)) return undefined;
@@ -99,10 +102,10 @@ async function verifyToken(
 			clockTolerance: SET_BACK,
 			currentDate: now,
 		});
-		const { sub, jti, exp = Number.NaN, iat = Number.NaN } = payload;
+		const { sub, jti, exp = Number.NaN, iat = Number.NaN, auth_time } = payload;
 		if (typeof sub !== "string" || typeof jti !== "string" || !Number.isSafeInteger(exp)) return undefined;
 		if (used === undefined || !wasInUse(used, iat * 1000)) return undefined;
-		return { sub, jti, exp };
+		return Number.isSafeInteger(auth_time) ? { sub, jti, exp, auth_time: Number(auth_time) } : { sub, jti, exp };
 	} catch (error) {
 		if (error instanceof JOSEError) return undefined;
 		throw error;

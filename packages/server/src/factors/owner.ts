@@ -25,12 +25,12 @@ export interface OwnerNeeds {
 	throttle: Pick<Throttle, "attempt">;
 }
 
-/** Maximum age of the sign-in of an account without a password, in milliseconds. Design: §13 */
-const RECENT_MS = 5 * 60 * 1000;
+/** Milliseconds for which a sign-in or a confirmation shows who somebody is. Design: §13, §16 */
+export const RECENT_MS = 5 * 60 * 1000;
 
 /**
- * Asks the holder of a session for what only its owner has: the account's password or, without one, a recent sign-in at a provider that the account
- * is linked with.
+ * Asks the holder of a session for what only its owner has: the account's password or, without one, a recent sign-in at a provider, which says
+ * itself when that was. The session must have begun at one that the account is still linked with.
  * @throws AppError unsupported_operation (not a session), missing_field, wrong_password, forbidden (signed in too long ago), rate_limited
  * Design: §13
  */
@@ -51,10 +51,17 @@ export async function proveOwner(
 	}
 	const session = await needs.store.accounts.session(jti);
 	const identities = await needs.store.sso.identitiesOf(actor.user_id);
-	const since = new Date(needs.system.now().getTime() - RECENT_MS).toISOString();
 	const isLinked = identities.some(({ provider }) => provider === session?.provider);
-	if (session !== undefined && isLinked && session.created_at >= since) return { password: null, jti };
+	if (isLinked && isConfirmed(actor, needs.system.now())) return { password: null, jti };
 	throw await logRefusal(needs, actor, notRecent(), "owner");
+}
+
+/**
+ * Tells whether a provider has said within 5 minutes that the session's owner signed in there: the age of the session shows nothing, as a provider
+ * may let a browser through that it knows.
+ */
+export function isConfirmed({ confirmed_at = 0 }: Pick<Actor, "confirmed_at">, now: Date): boolean {
+	return confirmed_at > now.getTime() - RECENT_MS;
 }
 
 /** Dependencies of asking the owner for a second-factor code as well. */
@@ -99,7 +106,7 @@ export async function refuseUsed(needs: CodeOwnerNeeds, actor: Actor, { factor }
 export function notRecent(): AppError {
 	return new AppError(
 		"forbidden",
-		"the account has no password: sign in again with a linked provider, then repeat this within 5 minutes",
+		"the account has no password: sign in again at a linked provider, which must ask who you are (`svc login --sso PROVIDER --again`), then repeat this within 5 minutes",
 	);
 }
 

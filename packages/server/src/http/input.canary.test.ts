@@ -55,6 +55,7 @@ const GOOD: Record<string, unknown> = {
 	error: "access_denied",
 	cli_port: "40000",
 	cli_challenge: "c".repeat(43),
+	again: "true",
 	code: "code",
 	verifier: "v".repeat(43),
 	confirm: true,

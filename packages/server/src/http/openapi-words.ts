@@ -38,6 +38,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	hash: ["Hash of that checkpoint"],
 	cli_port: ["Loopback port on which a program waits for the browser"],
 	cli_challenge: ["SHA-256 of that program's verifier, in base64url"],
+	again: ["Whether the provider must sign the person in again, though it knows them"],
 	code: ["Authorization code from the provider"],
 	iss: ["Issuer, as named by the provider"],
 	error: ["Error code from the provider"],

@@ -22,11 +22,11 @@ const call = (authorization: string | undefined) => createIdentify(needs)(author
 const seconds = () => Math.floor(system.now().getTime() / 1000);
 
 /** Opens a session and returns its token. */
-async function signIn(user: { id: string; password: string | null } = ada) {
+async function signIn(user: { id: string; password: string | null } = ada, auth_time?: number) {
 	const session = aSession(user.id, { expires_at: new Date((seconds() + SESSION_SECONDS) * 1000).toISOString() });
 	assert.ok(await store.accounts.openSession({ session, password: user.password }, anEvent()));
 	const iat = seconds();
-	const token = await sessions.sign({ sub: user.id, jti: session.jti, iat, exp: iat + SESSION_SECONDS });
+	const token = await sessions.sign({ sub: user.id, jti: session.jti, iat, exp: iat + SESSION_SECONDS, auth_time });
 	return { token, jti: session.jti };
 }
 
@@ -37,6 +37,17 @@ async function mint(user_id: string, given: Parameters<typeof aToken>[1] = {}) {
 	await store.tokens.create(row, anEvent());
 	return { ...made, id: row.id };
 }
+
+test("a session token says when its owner signed in at a provider, and an impossible time says nothing", async () => {
+	for (const [auth_time, confirmed_at] of [
+		[seconds() - 60, (seconds() - 60) * 1000],
+		[undefined, undefined],
+		[0.5, undefined],
+	] as const) {
+		const { token } = await signIn(ada, auth_time);
+		assert.equal((await call(`Bearer ${token}`)).confirmed_at, confirmed_at, String(auth_time));
+	}
+});
 
 test("a session token is its user with every scope and no restriction", async () => {
 	const { token, jti } = await signIn();

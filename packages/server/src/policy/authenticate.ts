@@ -129,5 +129,14 @@ async function bySession({ store, system, sessions }: SessionOwnerNeeds, token: 
 	if (owner === undefined) return undefined;
 	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
 	const all = { machine: undefined, scopes: SCOPES, purpose: undefined };
-	return { ...owner, payer: owner.user_id, ...all, token_id: undefined, jti: claims?.jti, ...unrestricted };
+	const confirmed = claims?.auth_time === undefined ? {} : { confirmed_at: claims.auth_time * 1000 };
+	return {
+		...owner,
+		payer: owner.user_id,
+		...all,
+		token_id: undefined,
+		jti: claims?.jti,
+		...confirmed,
+		...unrestricted,
+	};
 }

@@ -66,6 +66,8 @@ export interface Actor {
 	token_id: string | undefined;
 	/** Set when a session was used. */
 	jti: string | undefined;
+	/** Unix milliseconds at which the session's owner last showed who they are: at a provider, as far as it says so, or to the console. */
+	confirmed_at?: number | undefined;
 	/** Restrictions of an API token; null allows everything. */
 	realm_id: string | null;
 	environment: string | null;

@@ -78,7 +78,8 @@ export async function askDirectory(
 	const asserted = await needs.throttle.attempt(needs.directory(provider.name), account, visitor.ip, async (failed) => {
 		return guarded(needs, visitor, provider, async () => {
 			try {
-				return await ldap.identify(provider.is.settings, username, password);
+				const found = await ldap.identify(provider.is.settings, username, password);
+				return { ...found, authenticated_ms: needs.system.now().getTime() };
 			} catch (error) {
 				if (error instanceof SsoRefusal) failed();
 				throw error;

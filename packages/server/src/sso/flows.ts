@@ -17,6 +17,8 @@ interface WaitingLogin {
 	address: string;
 	/** base64url of the SHA-256 of the verifier that it sends at the end. */
 	challenge: string;
+	/** Milliseconds since 1970 at which the provider was asked to sign the person in again; undefined when one that it knows is enough. */
+	since_ms?: number | undefined;
 }
 
 /** A session of the console whose owner is to sign in again. */
@@ -37,6 +39,11 @@ export type Waiting = WaitingLogin | Reauthentication;
 /** Tells whether a flow is for a valid session, and opens none. */
 export function isReauthentication(waiting: Waiting | null): waiting is Reauthentication {
 	return waiting !== null && "jti" in waiting;
+}
+
+/** Tells whether the provider is to sign the person in again. */
+export function isAskedAgain({ waiting }: Pick<Flow, "waiting">): boolean {
+	return waiting?.since_ms !== undefined;
 }
 
 /** A login that a browser has begun. */

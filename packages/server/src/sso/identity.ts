@@ -8,7 +8,7 @@ import { findInvitation, type InvitationUseNeeds, invitationsFor } from "../invi
 import type { Limits } from "../limits.ts";
 import type { Role } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import { isOpenTo } from "./decide.ts";
+import { confirmedAt, isOpenTo } from "./decide.ts";
 import {
 	type Asserted,
 	type IdentityKey,
@@ -64,9 +64,10 @@ export async function signIn(
 ): Promise<SignedIn> {
 	const identity = identityOf(provider, asserted);
 	const { type, settings } = provider.is;
+	const confirmed_at = confirmedAt(asserted.authenticated_ms, needs.system.now().getTime());
 	for (let readings = 0; readings < MAX_READINGS; readings++) {
 		const { account, arrival } = await findAccount(needs, identity, settings, asserted, given.invitation);
-		const { token, expires_at, session } = await newSession(needs, account.id, provider.name);
+		const { token, expires_at, session } = await newSession(needs, account.id, provider.name, confirmed_at);
 		const roles = mappedRoles(needs, settings, asserted.groups);
 		const link_id = needs.system.uuid();
 		const facts = { method: type, provider: provider.name };

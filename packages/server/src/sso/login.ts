@@ -9,8 +9,8 @@ import { sourceGroup } from "../source.ts";
 import type { System } from "../system.ts";
 import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";
 import { CODE_MS, type Codes, type Pending, takeLogin } from "./codes.ts";
-import { confirmedAt, hasSignedInSince } from "./decide.ts";
-import { type Flow, type Flows, isReauthentication, usedBy, type Waiting } from "./flows.ts";
+import { hasSignedInSince } from "./decide.ts";
+import { type Flow, type Flows, isAskedAgain, usedBy, type Waiting } from "./flows.ts";
 import { type IdentityNeeds, type SignedIn, signIn } from "./identity.ts";
 import { type LinkNeeds, linkIdentity, proveForLink } from "./links.ts";
 import { finishLogin, type LoginResult, refusalAddress } from "./login-result.ts";
@@ -66,12 +66,13 @@ async function addressAt(needs: BeginNeeds, { id, name, is }: Provider<"oidc" | 
 		return (await needs.protocols.oidc()).authorizationUrl(id, is.settings, oidcFlow(needs, flow));
 	const sp = serviceProvider(needs, name, is.settings);
 	const saml = await needs.protocols.saml();
-	return saml.loginUrl(id, is.settings, sp, flow.state, needs.system.now(), isReauthentication(flow.waiting));
+	return saml.loginUrl(id, is.settings, sp, flow.state, needs.system.now(), isAskedAgain(flow));
 }
 
-const oidcFlow = ({ address }: BeginNeeds, { provider, state, nonce, verifier, waiting }: Flow) => {
+const oidcFlow = ({ address }: BeginNeeds, flow: Flow) => {
+	const { provider, state, nonce, verifier } = flow;
 	const redirect_uri = `${address()}/api/v1/auth/oidc/${provider}/callback`;
-	return { redirect_uri, state, nonce, verifier, reauthenticate: isReauthentication(waiting) };
+	return { redirect_uri, state, nonce, verifier, reauthenticate: isAskedAgain(flow) };
 };
 
 /**
@@ -144,10 +145,11 @@ export async function endSamlLogin(
 	});
 }
 
-/** Requires of the owner of a session who was asked to sign in again that this has happened since. @throws SsoRefusal auth_time */
+/** Requires of somebody who was asked to sign in again that this has happened since. @throws SsoRefusal auth_time */
 function checkSignedInAgain({ system }: LoginNeeds, { waiting }: Flow, { authenticated_ms }: Asserted): void {
-	if (!isReauthentication(waiting)) return;
-	if (!hasSignedInSince(waiting.since_ms, authenticated_ms, system.now().getTime())) throw new SsoRefusal("auth_time");
+	const since_ms = waiting?.since_ms;
+	if (since_ms === undefined) return;
+	if (!hasSignedInSince(since_ms, authenticated_ms, system.now().getTime())) throw new SsoRefusal("auth_time");
 }
 
 async function createResult(
@@ -175,7 +177,6 @@ export interface Proof {
 
 /**
  * Gives a program the session that its browser's login ended with. While only an invitation is missing, the code stays valid for it: for 5 minutes.
- * @returns also the Unix milliseconds from which the sign-in confirms the person, if the provider says when they signed in there
  * @throws AppError unauthorized and whatever `guarded` makes of a refusal
  * Design: §15
  */
@@ -183,14 +184,13 @@ export async function redeemCode(
 	needs: LoginNeeds,
 	visitor: Visitor,
 	{ invitation, ...proof }: Proof & { invitation: string | undefined },
-): Promise<{ signedIn: SignedIn; confirmed_at: number | undefined }> {
+): Promise<SignedIn> {
 	const pending = await redeem(needs, visitor, proof);
 	const { provider, asserted } = pending;
 	try {
-		const signedIn = await guarded(needs, visitor, provider, () =>
+		return await guarded(needs, visitor, provider, () =>
 			signIn(needs, visitor, provider, asserted, [], { invitation }),
 		);
-		return { signedIn, confirmed_at: confirmedAt(asserted.authenticated_ms, needs.system.now().getTime()) };
 	} catch (error) {
 		if (isUninvited(error)) keepForInvitation(needs, proof.code, pending);
 		throw error;

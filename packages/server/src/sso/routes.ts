@@ -35,6 +35,7 @@ const LOGIN_ERRORS = [
 ] as const;
 
 const PORT = errorMessage("validation_failed", "cli_port must be a port on loopback: 1024 to 65535");
+const AGAIN = errorMessage("validation_failed", "again must be true or false");
 const CHALLENGE = errorMessage("validation_failed", "cli_challenge must be the SHA-256 of the verifier in base64url");
 
 /** The address at which a command line program waits for its browser: both fields or neither. */
@@ -49,6 +50,7 @@ const WaitingQuery = v.pipe(
 			),
 		),
 		cli_challenge: v.optional(v.pipe(Text, v.regex(/^[\w-]{43}$/, CHALLENGE))),
+		again: v.optional(v.picklist(["true", "false"], AGAIN)),
 	}),
 	v.check(
 		({ cli_port, cli_challenge }) => (cli_port === undefined) === (cli_challenge === undefined),
@@ -77,9 +79,11 @@ export function ssoRoutes(needs: LoginNeeds): Route[] {
 	];
 }
 
-function waitingOf({ cli_port, cli_challenge }: v.InferOutput<typeof WaitingQuery>): Waiting | null {
+function waitingOf(needs: LoginNeeds, query: v.InferOutput<typeof WaitingQuery>): Waiting | null {
+	const { cli_port, cli_challenge, again } = query;
 	if (cli_port === undefined || cli_challenge === undefined) return null;
-	return { address: `http://127.0.0.1:${cli_port}/`, challenge: cli_challenge };
+	const since_ms = again === "true" ? needs.system.now().getTime() : undefined;
+	return { address: `http://127.0.0.1:${cli_port}/`, challenge: cli_challenge, since_ms };
 }
 
 /** The route that begins a login, for both browser protocols. */
@@ -99,7 +103,7 @@ function loginRoute(needs: LoginNeeds, type: "oidc" | "saml"): Route {
 				headers.location = `${address}/api/v1/auth/${type}/${encodeURIComponent(provider)}/login?${same}`;
 				return "";
 			}
-			const { location, cookie } = await beginLogin(needs, { request_id, ip }, type, provider, waitingOf(query));
+			const { location, cookie } = await beginLogin(needs, { request_id, ip }, type, provider, waitingOf(needs, query));
 			Object.assign(headers, { location, "set-cookie": cookie });
 			return "";
 		},
@@ -224,10 +228,8 @@ function programRoutes(needs: LoginNeeds): Route[] {
 			status: 200,
 			answer: SignedInSchema,
 			errors: [...LOGIN_ERRORS, "invalid_credentials"],
-			async handle({ body: { invitation, ...proof }, request_id, ip }) {
-				const { signedIn } = await redeemCode(needs, { request_id, ip }, { ...proof, invitation });
-				return signedIn;
-			},
+			handle: ({ body: { invitation, ...proof }, request_id, ip }) =>
+				redeemCode(needs, { request_id, ip }, { ...proof, invitation }),
 		}),
 		route({
 			method: "POST",

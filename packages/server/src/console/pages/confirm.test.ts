@@ -43,13 +43,13 @@ async function post(
 	const store = { accounts: { session, byEmail: fail }, realms, audit: { append: async () => undefined } };
 	const needs = { system: createTestSystem(NOW), store, runtime: { entry: () => ({}) } };
 	const visit = {
-		actor: anActor({ instance_admin }),
+		actor: anActor({ instance_admin, ...(Number.isFinite(confirmed) && { confirmed_at: ago(confirmed) }) }),
 		params: ["shop", "DB_URL"],
 		query,
 		form,
 		token: html``,
 		draft: { keep: (_: string, typed: object) => drafts.push(typed) },
-		notes: Number.isFinite(confirmed) ? { confirmed_at: ago(confirmed) } : {},
+		notes: {},
 	} as unknown as Visit;
 	const endpoint = pages(needs as never).find(({ method }) => method === "POST");
 	try {

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors.ts";
-import { type OwnerNeeds, proveOwner } from "../../factors/owner.ts";
+import { isConfirmed, type OwnerNeeds, proveOwner, RECENT_MS } from "../../factors/owner.ts";
 import { check } from "../../http/input.ts";
 import type { BeginNeeds } from "../../sso/login.ts";
 import { DirectoryCredentials } from "../../sso/model.ts";
@@ -22,8 +22,6 @@ export interface AskAgainNeeds {
 	system: Pick<OwnerNeeds["system"], "now">;
 }
 
-/** Milliseconds for which a sign-in, or a confirmation after it, is enough. Design: §16 */
-const RECENT_MS = 5 * 60_000;
 const PATH = /^\/console\/confirm$/;
 /** Path to which a provider's answer leads in the end. */
 const RETURN = "/console/confirm/provider";
@@ -44,14 +42,14 @@ export function confirmPage(needs: ConfirmNeeds): Endpoint[] {
  */
 export async function askAgain(
 	{ store, system }: AskAgainNeeds,
-	{ actor, notes }: Pick<Visit, "actor" | "notes">,
+	{ actor }: Pick<Visit, "actor">,
 	to: Address,
 ): Promise<Moved | undefined> {
-	const since = system.now().getTime() - RECENT_MS;
-	if ((notes.confirmed_at ?? 0) > since) return undefined;
+	const now = system.now();
+	if (isConfirmed(actor, now)) return undefined;
 	const session = await store.accounts.session(actor.jti ?? "");
 	// A provider may let a browser through that it knows: the age of its session shows nothing.
-	if (session?.provider === "" && Date.parse(session.created_at) > since) return undefined;
+	if (session?.provider === "" && Date.parse(session.created_at) > now.getTime() - RECENT_MS) return undefined;
 	return { to: address`/console/confirm?target=${targetOf(to)}` };
 }
 

@@ -10,6 +10,7 @@ import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { type PasskeyPageNeeds, signedIn } from "../passkey.ts";
 import { table, time } from "./components.ts";
+import { askAgain } from "./confirm.ts";
 import { holderOf, inPlaceOfCode } from "./passkeys.ts";
 
 /** Dependencies of the page of linked identities. */
@@ -94,6 +95,9 @@ async function change(needs: IdentityPageNeeds, visit: Visit): Promise<Moved> {
 		await changePassword(needs, actor, { ...given, passkey: passkey() });
 		return { to, message: "The password is changed, and your other sessions have ended." };
 	}
+	const { has_password } = await listIdentities(needs, actor);
+	const confirming = has_password ? undefined : await askAgain(needs, visit, to);
+	if (confirming !== undefined) return confirming;
 	const asked = check(AskedAgain, typed);
 	await unlinkIdentity(needs, actor, fieldOf(visit, "id"), { ...asked, passkey: passkey() });
 	return { to, message: "This identity can no longer sign in to your account." };

@@ -89,9 +89,7 @@ async function end(
 	try {
 		const given = check(Invited, { invitation: invitation?.trim() });
 		const proof = { code, verifier, invitation: given.invitation };
-		const { signedIn, confirmed_at } = await redeemCode(needs, visitor, proof);
-		const { token } = signedIn;
-		if (confirmed_at !== undefined) await needs.noteConfirmation(token, confirmed_at);
+		const { token } = await redeemCode(needs, visitor, proof);
 		return { to: addressOf(target), cookies: [needs.cookies.begin(token), needs.cookies.endLogin()] };
 	} catch (refused) {
 		if (isUninvited(refused)) return invitationPage(code, refused, invitation !== undefined);

@@ -17,14 +17,7 @@ import { type Fields, fieldOf, type Moved, type Page } from "../page.ts";
 import type { PasskeyPageNeeds } from "../passkey.ts";
 
 /** Dependencies of signing in. */
-export type SignInNeeds = AccountNeeds &
-	PasswordLoginNeeds &
-	LoginNeeds &
-	PasskeyPageNeeds & {
-		cookies: Cookies;
-		/** Notes when the owner of a new session showed who they are. */
-		noteConfirmation(token: string, at_ms: number): Promise<void>;
-	};
+export type SignInNeeds = AccountNeeds & PasswordLoginNeeds & LoginNeeds & PasskeyPageNeeds & { cookies: Cookies };
 
 /** Shows every way to sign in. @param target the page to go on to @param asked the account that is asked for a code, too; its password is typed again, as no page keeps it */
 export async function signInPage(
@@ -114,9 +107,7 @@ async function withDirectory(needs: SignInNeeds, visitor: Visitor, form: Fields)
 	const { username, password, invitation: typed = "" } = form;
 	const given = check(DirectoryCredentials, { username, password });
 	const { invitation } = check(Invited, typed === "" ? {} : { invitation: typed.trim() });
-	const signedIn = await loginWithDirectory(needs, visitor, fieldOf({ form }, "provider"), { ...given, invitation });
-	await needs.noteConfirmation(signedIn.token, needs.system.now().getTime());
-	return signedIn;
+	return loginWithDirectory(needs, visitor, fieldOf({ form }, "provider"), { ...given, invitation });
 }
 
 /** Shows the form again after a refusal. @throws the error when it is the server's */
