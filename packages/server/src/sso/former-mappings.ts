@@ -58,7 +58,7 @@ async function rewrite(
 	const sealed = await sealProvider(needs, { ...row, id }, { ...is.settings, role_mappings });
 	const facts = { provider: row.name, provider_id: id, provider_type: row.type };
 	const event = systemEvent(needs.system.now(), "sso.provider.set", undefined, facts);
-	await needs.store.sso.setProvider({ ...row, id, sealed }, event);
+	await needs.store.sso.setProvider({ ...row, id, sealed, replaces: row.id }, event);
 }
 
 /** Mappings named in one message. */

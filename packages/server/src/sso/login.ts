@@ -14,7 +14,7 @@ import { type Flow, type Flows, isAskedAgain, usedBy, type Waiting } from "./flo
 import { type IdentityNeeds, type SignedIn, signIn } from "./identity.ts";
 import { type LinkNeeds, linkIdentity, proveForLink } from "./links.ts";
 import { finishLogin, type LoginResult, refusalAddress } from "./login-result.ts";
-import { type Asserted, type OneTime, SsoRefusal } from "./model.ts";
+import { type Asserted, type OneTime, ProviderUnavailable, SsoRefusal } from "./model.ts";
 import { findProviderOf, type Provider, type ProviderNeeds, serviceProvider } from "./providers.ts";
 import { guarded, noteRefusal, type RefusalNeeds, refused } from "./refusals.ts";
 
@@ -61,9 +61,13 @@ export async function beginLogin(
 	return { location, cookie };
 }
 
+const UNSIGNED =
+	"the key that signs requests to it is not made yet: restart the server, which makes it, or set the provider again";
+
 async function addressAt(needs: BeginNeeds, { id, name, is }: Provider<"oidc" | "saml">, flow: Flow): Promise<string> {
 	if (is.type === "oidc")
 		return (await needs.protocols.oidc()).authorizationUrl(id, is.settings, oidcFlow(needs, flow));
+	if (is.settings.request_key === undefined) throw new ProviderUnavailable(UNSIGNED);
 	const sp = serviceProvider(needs, name, is.settings);
 	const saml = await needs.protocols.saml();
 	return saml.loginUrl(id, is.settings, sp, flow.state, needs.system.now(), isAskedAgain(flow));

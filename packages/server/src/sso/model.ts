@@ -202,8 +202,8 @@ export const ssoOperations = {
 	/** All providers by name. */
 	providers: read<() => ProviderRow[]>(),
 	provider: read<(name: string) => ProviderRow | undefined>(),
-	/** Adds the provider, or replaces the one with its name. */
-	setProvider: write<(row: ProviderRow, event: AuditEvent) => void>(),
+	/** Adds the provider, or replaces the one with its name. @param row `replaces` is the id that this one must have; else nothing changes, and it is false */
+	setProvider: write<(row: ProviderRow & { replaces?: string }, event: AuditEvent) => boolean>(),
 	/** False when no such provider exists. Identities stay, for a later provider of that name. */
 	removeProvider: write<(name: string, event: AuditEvent) => boolean>(),
 	/** Id of the account that the identity belongs to. */

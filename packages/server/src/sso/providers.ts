@@ -1,5 +1,4 @@
 import { MASK } from "@svc/protocol";
-import { createSigningCertificate } from "@svc/x509";
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.ts";
@@ -11,6 +10,7 @@ import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import { type ProviderRow, type ProviderType, ProviderUnavailable, type SsoStore } from "./model.ts";
 import type { Protocols, ServiceProvider } from "./protocols.ts";
+import { createRequestKey } from "./request-key.ts";
 import { keepMappings, showMappings } from "./role-mappings.ts";
 import {
 	type CommonSettings,
@@ -103,9 +103,6 @@ export async function setProvider(
 	return { name, type, display_name, config: await showSettings(needs, config) };
 }
 
-/** Days for which a certificate of our requests is valid: a new one has to be registered at the provider. */
-const REQUEST_KEY_DAYS = 7300;
-
 /** Keeps the key that signs our requests to a SAML provider, as its certificate is registered there, or makes one. */
 async function requestKey(
 	{ system }: ProviderNeeds,
@@ -114,9 +111,7 @@ async function requestKey(
 ): Promise<Pick<SamlSettings, "request_key">> {
 	if (type !== "saml") return {};
 	if (request_key !== undefined) return { request_key };
-	const { randomBytes } = system;
-	const request = { common_name: "svc SAML requests", now: system.now(), days: REQUEST_KEY_DAYS, randomBytes };
-	return { request_key: await createSigningCertificate(request) };
+	return { request_key: await createRequestKey(system) };
 }
 
 /** Seals the settings of a provider. */

@@ -147,7 +147,7 @@ export const LdapSettings = v.pipe(
 /** Settings of one type as they are stored, but for the mappings: those have another form. */
 export type OidcSettings = Omit<v.InferOutput<typeof OidcSettings>, "role_mappings">;
 export type SamlSettings = Omit<v.InferOutput<typeof SamlSettings>, "role_mappings"> & {
-	/** The key that signs our requests, made with the first settings and shown nowhere. Settings from before have none. */
+	/** The key that signs our requests, made with the first settings and shown nowhere. Settings from before get one at the start. */
 	request_key?: SigningCertificate;
 };
 export type LdapSettings = Omit<v.InferOutput<typeof LdapSettings>, "role_mappings">;

@@ -20,7 +20,7 @@ import { createLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { purgeRealms } from "../realms/deletion.ts";
 import { purgeDeletedSecrets } from "../secrets/deletion.ts";
-import { convertMappings } from "../sso/former-mappings.ts";
+import { convertProviders } from "../sso/former-providers.ts";
 import { createProtocols, loadProtocols } from "../sso/protocols.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
@@ -76,7 +76,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	await recordFileEvents({ store, system, log }, before);
 	const watch = createAlterationWatch({ store, system, log });
 	await watch.checkSchema();
-	if (!watch.isAltered()) await convertMappings({ store, keyring, system, log });
+	if (!watch.isAltered()) await convertProviders({ store, keyring, system, log });
 	const common = store.claims.isShared ? createCommonTexts({ store, keyring, system }) : undefined;
 	if (common !== undefined) await agreeOnCertificate(config, system, (offered) => common.agree("certificate", offered));
 	const tls = loadTls(config, system);

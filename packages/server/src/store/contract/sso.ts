@@ -64,10 +64,10 @@ export async function ssoContract(openStore: OpenStore): Promise<void> {
 			...{ created_by: "ada", created_at: MADE_AT },
 		};
 		await sso.setProvider(row, anEvent());
-		assert.deepEqual(await sso.provider("corp"), row);
 		const other = { ...row, id: newId(), type: "saml" as const, sealed: Buffer.from("other") };
-		await sso.setProvider(other, anEvent());
-		assert.deepEqual(await sso.providers(), [other]);
+		const replace = (replaces: string) => sso.setProvider({ ...other, replaces }, anEvent());
+		assert.deepEqual([await replace("another"), await sso.providers()], [false, [row]]);
+		assert.deepEqual([await replace(row.id), await sso.providers()], [true, [other]]);
 		assert.equal(await sso.removeProvider("corp", anEvent()), true);
 		assert.equal(await sso.removeProvider("corp", anEvent()), false);
 		assert.deepEqual([await sso.provider("corp"), await sso.providers()], [undefined, []]);

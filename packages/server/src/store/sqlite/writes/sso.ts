@@ -77,11 +77,14 @@ function providerWrites(db: Database, append: Append): Pick<SsoWrites, "setProvi
 			"SET id = excluded.id, type = excluded.type, display_name = excluded.display_name, sealed = excluded.sealed, " +
 			"created_by = excluded.created_by, created_at = excluded.created_at",
 	);
+	const current = db.prepare(`SELECT id FROM ${verified("sso_provider")} WHERE name = ?`).pluck();
 	const remove = db.prepare("DELETE FROM sso_provider WHERE name = ?");
 	return {
-		setProvider(row, event) {
+		setProvider({ replaces, ...row }, event) {
+			if (replaces !== undefined && current.get(row.name) !== replaces) return false;
 			set.run(row);
 			append(event);
+			return true;
 		},
 		removeProvider(name, event) {
 			if (remove.run(name).changes === 0) return false;
