@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { heading, type Seat, signIn, startBrowser, takeSeat } from "../harness/browser.ts";
 import { skipWithoutChromium } from "../harness/chromium.ts";
 import { type Api, api } from "../harness/client.ts";
@@ -41,6 +41,20 @@ async function shop() {
 	return { ada, slug };
 }
 
+/** Copies the open secret's value; without a script the page does not offer it. */
+async function copyWithoutShowing(page: Page, hasScript: boolean): Promise<void> {
+	const button = page.getByRole("button", { name: "Copy without showing" });
+	if (!hasScript) return assert.equal(await button.count(), 0);
+	await page.evaluate("navigator.clipboard.writeText('something else')");
+	await button.click();
+	await page
+		.getByRole("status")
+		.getByText(/Copied/)
+		.waitFor();
+	assert.equal(await page.evaluate("navigator.clipboard.readText()"), "postgres://first");
+	assert.doesNotMatch(await page.content(), /postgres:/, "it is in the clipboard alone");
+}
+
 async function errand({ page, complaints }: Seat, hasScript: boolean) {
 	const { ada, slug } = await shop();
 	await signIn(page, server, ada);
@@ -71,6 +85,7 @@ async function errand({ page, complaints }: Seat, hasScript: boolean) {
 	await page.reload();
 	await heading(page, "DB_URL in prod");
 	assert.doesNotMatch(await page.content(), /postgres:/, "a reload hides it");
+	await copyWithoutShowing(page, hasScript);
 
 	await page.getByRole("textbox", { name: "New value" }).fill("two\nlines");
 	await page.getByRole("textbox", { name: /Comment/ }).fill("moved to the new host");

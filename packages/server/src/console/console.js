@@ -20,14 +20,23 @@ if (shown !== null) {
 	setTimeout(hide, shownSeconds * 1000);
 }
 
+/** Copies the value, and takes it out of the page if it is there only for that. */
+async function copy() {
+	if (shown === null || shown.textContent === null || shown.textContent === "") return;
+	await navigator.clipboard.writeText(shown.textContent);
+	if (shown.hasAttribute("data-copied")) hide();
+	if (status !== null) status.textContent = "Copied. The clipboard keeps it until you copy something else.";
+}
+
+for (const button of document.querySelectorAll("[data-scripted]")) button.removeAttribute("hidden");
+
 for (const button of document.querySelectorAll("[data-copy]")) {
 	button.removeAttribute("hidden");
-	button.addEventListener("click", async () => {
-		if (shown === null || shown.textContent === null) return;
-		await navigator.clipboard.writeText(shown.textContent);
-		if (status !== null) status.textContent = "Copied. The clipboard keeps it until you copy something else.";
-	});
+	button.addEventListener("click", copy);
 }
+
+// A browser that asks for a click first leaves the button for it.
+if (shown?.hasAttribute("data-copied")) copy().catch(() => undefined);
 
 for (const text of document.querySelectorAll("[data-without-script]")) text.setAttribute("hidden", "");
 

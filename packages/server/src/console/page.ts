@@ -37,7 +37,7 @@ export interface Notes {
 	/** Shown once, on the next page. */
 	message?: string | undefined;
 	/** The secret that the next page of this target may show once. */
-	reveal?: { target: string; until: number } | undefined;
+	reveal?: { target: string; until: number; isToCopy: boolean } | undefined;
 	/** Kept for the next page alone. */
 	once?: Once | undefined;
 	/** Unix milliseconds at which the person last showed who they are after signing in; it becomes the actor's. */

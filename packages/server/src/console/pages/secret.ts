@@ -82,13 +82,19 @@ async function history(needs: SecretNeeds, { actor }: Visit, name: SecretName): 
 	}
 }
 
+/** A value that was asked for, to be shown or only to be copied. */
+interface Asked {
+	value: string;
+	isToCopy: boolean;
+}
+
 /** Reads the value if "Reveal" was pressed on this page just before; a second request shows nothing. The rule logs it first. */
-async function revealed(needs: SecretNeeds, { actor, notes }: Visit, name: SecretName): Promise<string | undefined> {
+async function revealed(needs: SecretNeeds, { actor, notes }: Visit, name: SecretName): Promise<Asked | undefined> {
 	const { reveal } = notes;
 	notes.reveal = undefined;
 	if (reveal === undefined || reveal.target !== idOf(name) || reveal.until < needs.system.now().getTime())
 		return undefined;
-	return (await getSecret(needs, actor, name, "console")).value;
+	return { value: (await getSecret(needs, actor, name, "console")).value, isToCopy: reveal.isToCopy };
 }
 
 const idOf = ({ slug, environment, key }: SecretName) => `${slug} ${environment} ${key}`;
@@ -103,15 +109,23 @@ function switchTo({ slug, key, environment }: SecretName): Html {
 	return html`<nav class="tabs" aria-label="Environments"><ul>${links}</ul></nav>`;
 }
 
-function box(name: SecretName, token: Html, value: string | undefined): Html {
-	const reveal = (label: string) =>
-		html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="reveal"><button>${label}</button></form>`;
-	if (value === undefined) {
-		return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2><p class="quiet">Hidden. Showing it is recorded in the audit log.</p>${reveal("Reveal")}</section>`;
+/** Needs the script, which shows it. */
+const COPYING = html`<button name="copy" value="yes" data-scripted="" hidden>Copy without showing</button>`;
+
+function box(name: SecretName, token: Html, asked: Asked | undefined): Html {
+	const reveal = (label: string, other: Html | string = "") =>
+		html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="reveal"><button>${label}</button> ${other}</form>`;
+	if (asked === undefined) {
+		return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2><p class="quiet">Hidden. Showing or copying it is recorded in the audit log.</p>${reveal("Reveal", COPYING)}</section>`;
 	}
+	const { value, isToCopy } = asked;
 	const note = /[\0\r]/.test(value)
 		? html`<p class="warn">The value has characters that a page cannot show: read it with <code>svc secret get</code>.</p>`
 		: "";
+	if (isToCopy)
+		return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2>
+<pre data-value="${SHOWN_SECONDS}" data-copied="" translate="no" hidden>
+${value}</pre><p class="quiet">Not shown. You can copy it for ${SHOWN_SECONDS} seconds.</p>${note}<div class="row"><button type="button" data-copy="" hidden>Copy</button>${reveal("Reveal")}</div></section>`;
 	return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2>
 <pre class="value" data-value="${SHOWN_SECONDS}" translate="no">
 ${value}</pre><p class="quiet">Hidden again after ${SHOWN_SECONDS} seconds.</p>${note}<div class="row"><button type="button" data-copy="" hidden>Copy</button>${reveal("Reveal for 30 seconds more")}</div></section>`;
@@ -169,12 +183,12 @@ async function act(needs: SecretNeeds, visit: Visit): Promise<Page | Moved> {
 }
 
 async function reveal(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Moved> {
-	const { actor, notes } = visit;
+	const { actor, form, notes } = visit;
 	const asked = name.environment === "prod" ? await askAgain(needs, visit, pageOf(name)) : undefined;
 	if (asked !== undefined) return asked;
 	// Refused here already, where the person pressed.
 	await listVersions(needs, actor, name, { limit: 1 });
-	notes.reveal = { target: idOf(name), until: needs.system.now().getTime() + REVEAL_MS };
+	notes.reveal = { target: idOf(name), until: needs.system.now().getTime() + REVEAL_MS, isToCopy: form.copy === "yes" };
 	return { to: pageOf(name) };
 }
 
