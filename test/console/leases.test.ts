@@ -39,6 +39,10 @@ test("the Leases page shows live and unrevocable leases, and ends one", {
 	for (const { name } of [first, second])
 		assert.match(live, new RegExp(`${name}</th>.*1 h (?:29|30) min.*End now: ${name}`));
 	assert.match(live, /aria-label="Leases that end, by the hour: at most 2\..*<rect /);
+	const health = await ask(world.server, "GET", "/console/health", owner);
+	assert.match(health.text, /2 live leases\.<\/p>/);
+	assert.match(health.text, /aria-label="Live leases: at most 2\./);
+	assert.match(health.text, /data-label="Live leases">2</);
 	assert.match(live, /None: every credential that had to be revoked is gone/);
 
 	const path = `/console/realms/${world.slug}/leases`;

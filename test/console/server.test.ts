@@ -43,7 +43,7 @@ test("Health draws what the server answered, and has the same numbers as a table
 	for (const span of ["hour", "day"]) {
 		const { text } = await ask(server, "GET", `/console/health?of=${span}`, other);
 		assert.match(text, /\bhealthy\b/);
-		assert.equal((text.match(/<svg /g) ?? []).length, 5);
+		assert.equal((text.match(/<svg /g) ?? []).length, 6);
 		assert.match(text, /role="img" aria-label="Denials [^"]*: at most 3\./);
 		const cells = [...text.matchAll(/data-label="([^"]+)">([^<]*)/g)];
 		const sum = (label: string) =>

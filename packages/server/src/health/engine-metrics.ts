@@ -57,6 +57,12 @@ export function addEngineMetrics(needs: EngineMetricsNeeds, registers: Registry[
 	});
 }
 
+/** Counts the live leases of all engines. */
+export async function liveLeases({ leases }: Pick<EngineMetricsNeeds["store"], "leases">): Promise<number> {
+	const live = (await leases.counts()).filter(({ state }) => state === "active");
+	return live.reduce((sum, { count }) => sum + count, 0);
+}
+
 function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 	const counted = new Map<string, [engine: string, state: string]>();
 	new Gauge({

@@ -17,7 +17,8 @@ function setUp() {
 		...{ name: "durations", labelNames: ["method", "route"], buckets: BOUNDS_S },
 		...named,
 	});
-	const history = createHistory(system, () => totalsOf(requests, durations));
+	const leases = { live_leases: 0 };
+	const history = createHistory(system, async () => ({ ...(await totalsOf(requests, durations)), ...leases }));
 	const answer = (method: string, status: number, seconds: number) => {
 		requests.labels(method, READ, String(status)).inc();
 		durations.labels(method, READ).observe(seconds);
@@ -28,7 +29,7 @@ function setUp() {
 			await history.sample();
 		}
 	};
-	return { system, history, answer, pass };
+	return { system, history, leases, answer, pass };
 }
 
 test("the history counts by minute and quarter, and forgets what is older", async () => {
@@ -48,6 +49,18 @@ test("the history counts by minute and quarter, and forgets what is older", asyn
 	assert.deepEqual([newest?.reads, newest?.p99_ms, newest?.since], [0, undefined, system.now().getTime()]);
 	await pass(2 * 60);
 	assert.equal(sum(await history.read("hour"), "reads"), 0, "nothing of the hour before");
+});
+
+test("each span has the leases that were live at its end, the present one those of now", async () => {
+	const { system, history, leases, pass } = setUp();
+	for (const live of [2, 5, 3]) {
+		leases.live_leases = live;
+		await pass(1);
+	}
+	leases.live_leases = 4;
+	system.advance(30_000);
+	const live = (await history.read("hour")).slice(-5).map(({ live_leases }) => live_leases);
+	assert.deepEqual(live, [0, 2, 5, 3, 4]);
 });
 
 test("the present minute counts before it is over, and a minute without a sample counts with the next", async () => {

@@ -13,6 +13,8 @@ export interface Totals {
 	kinds: Readonly<Record<Exclude<Kind, "others">, number>>;
 	/** Requests answered within each of the bounds, and at last all of them. */
 	within: readonly number[];
+	/** Leases that are live now. */
+	live_leases: number;
 }
 
 /** One span of the history. */
@@ -21,6 +23,8 @@ export interface Span extends Record<Exclude<Kind, "others">, number> {
 	since: number;
 	/** The bound in milliseconds within which 99 of 100 requests were answered, at most the largest one; undefined without requests. */
 	p99_ms: number | undefined;
+	/** Leases that were live at its end. */
+	live_leases: number;
 }
 
 /** Counts of the last hour and day, of this process, in memory of fixed size. */
@@ -73,7 +77,7 @@ function spanOf(since: number, before: Totals, after: Totals): Span {
 		(kind) => after.kinds[kind] - before.kinds[kind],
 	);
 	const within = after.within.map((count, at) => count - (before.within[at] ?? 0));
-	return { since, reads, writes, denials, failed_sign_ins, p99_ms: p99(within) };
+	return { since, reads, writes, denials, failed_sign_ins, p99_ms: p99(within), live_leases: after.live_leases };
 }
 
 function p99(within: readonly number[]): number | undefined {
@@ -91,7 +95,7 @@ export function createHistory(system: Pick<System, "now">, totals: () => Promise
 	const start_ms = system.now().getTime();
 	const elapsed = () => system.now().getTime() - start_ms;
 	const samples = { hour: new Samples(60, MINUTE_MS), day: new Samples(96, 15 * MINUTE_MS) };
-	const none = { kinds: { reads: 0, writes: 0, denials: 0, failed_sign_ins: 0 }, within: [] };
+	const none = { kinds: { reads: 0, writes: 0, denials: 0, failed_sign_ins: 0 }, within: [], live_leases: 0 };
 	for (const one of [samples.hour, samples.day]) one.keep(0, none);
 	return {
 		async sample() {

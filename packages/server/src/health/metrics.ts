@@ -3,7 +3,7 @@ import type { Limits } from "../limits.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
 import { addConnectionMetrics, type ConnectionMetricsNeeds } from "./connection-metrics.ts";
-import { addEngineMetrics, type EngineMetricsNeeds } from "./engine-metrics.ts";
+import { addEngineMetrics, type EngineMetricsNeeds, liveLeases } from "./engine-metrics.ts";
 import { addExpiryMetrics, type ExpiryMetricsNeeds } from "./expiry-metrics.ts";
 import { BOUNDS_S, createHistory, type History, MINUTE_MS } from "./history.ts";
 import { addLimitMetrics } from "./limit-metrics.ts";
@@ -59,8 +59,12 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 		registers,
 	});
 	const remembered = new Map<string, { inc(): void; observe(seconds: number): void }>();
-	const history = createHistory(needs.system, () => totalsOf(requests, durations));
-	setInterval(history.sample, MINUTE_MS).unref();
+	const history = createHistory(needs.system, async () => ({
+		...(await totalsOf(requests, durations)),
+		live_leases: await liveLeases(needs.store),
+	}));
+	// Without the database a minute has no sample.
+	setInterval(() => history.sample().catch(() => undefined), MINUTE_MS).unref();
 	addGauges(needs, registers);
 	addEngineMetrics({ ...needs.engines, store: needs.store }, registers);
 	addExpiryMetrics(needs, registers);

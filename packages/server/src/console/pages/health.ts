@@ -39,12 +39,18 @@ ${await chainLine(needs, actor)}
 }
 
 function leases({
-	leases: { open, stuck, overdue },
+	leases: { open, stuck, overdue, oldest_overdue_seconds },
 }: NonNullable<Awaited<ReturnType<typeof checkHealth>>["details"]>): Html {
 	const live = open.active ?? 0;
-	const trouble = stuck > 0 ? html` <span class="bad">${stuck} cannot be revoked.</span>` : "";
-	const late = overdue > 0 ? html` <span class="warn">${overdue} should have ended.</span>` : "";
-	return html`<p>${live === 1 ? "1 live lease." : `${live} live leases.`}${late}${trouble}</p>`;
+	const since = `${Math.max(1, Math.floor(oldest_overdue_seconds / 60))} min`;
+	// The server counts leases and targets together, so the page says no number.
+	const late =
+		stuck > 0
+			? html` <span class="bad">At least one cannot be revoked: it should have ended ${since} ago. The page Leases of its realm says why.</span>`
+			: overdue > 0
+				? html` <span class="warn">At least one should have ended ${since} ago, and is not revoked yet.</span>`
+				: "";
+	return html`<p>${live === 1 ? "1 live lease." : `${live} live leases.`}${late}</p>`;
 }
 
 const ms = (value: number) => (value === 0 ? "0" : `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`);
@@ -57,6 +63,7 @@ function charts(spans: readonly Span[], of: "hour" | "day"): Html {
 		bars({ ...ends, title: `Writes ${each}`, values: spans.map(({ writes }) => writes) }),
 		bars({ ...ends, title: `Denials ${each}`, values: spans.map(({ denials }) => denials), isBad: true }),
 		bars({ ...ends, title: `Failed sign-ins ${each}`, values: spans.map((one) => one.failed_sign_ins), isBad: true }),
+		bars({ ...ends, title: "Live leases", values: spans.map(({ live_leases }) => live_leases) }),
 		bars({ ...ends, title: "99 of 100 answers within", values: spans.map(({ p99_ms }) => p99_ms ?? 0), write: ms }),
 	];
 	return html`<div class="charts">${drawn}</div>`;
@@ -65,9 +72,9 @@ function charts(spans: readonly Span[], of: "hour" | "day"): Html {
 function numbers(spans: readonly Span[], of: "hour" | "day"): Html {
 	const used = spans.filter(({ p99_ms }) => p99_ms !== undefined);
 	const rows = used.map(
-		({ since, reads, writes, denials, failed_sign_ins, p99_ms = 0 }) =>
-			html`<tr><th scope="row">${new Date(since).toISOString().slice(11, 16)} UTC</th><td data-label="Reads">${reads}</td><td data-label="Writes">${writes}</td><td data-label="Denials">${denials}</td><td data-label="Failed sign-ins">${failed_sign_ins}</td><td data-label="p99">${ms(p99_ms)}</td></tr>`,
+		({ since, reads, writes, denials, failed_sign_ins, live_leases, p99_ms = 0 }) =>
+			html`<tr><th scope="row">${new Date(since).toISOString().slice(11, 16)} UTC</th><td data-label="Reads">${reads}</td><td data-label="Writes">${writes}</td><td data-label="Denials">${denials}</td><td data-label="Failed sign-ins">${failed_sign_ins}</td><td data-label="Live leases">${live_leases}</td><td data-label="p99">${ms(p99_ms)}</td></tr>`,
 	);
-	const headings = ["From", "Reads", "Writes", "Denials", "Failed sign-ins", "p99"];
+	const headings = ["From", "Reads", "Writes", "Denials", "Failed sign-ins", "Live leases", "p99"];
 	return html`<details><summary>The same as a table</summary>${table(`The last ${of}, without the times when nobody asked`, headings, rows)}</details>`;
 }
