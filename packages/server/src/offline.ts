@@ -11,19 +11,27 @@ import { FatalError } from "./errors.ts";
 import { hashFile } from "./file-hash.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
-import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
+import {
+	adoptDraft,
+	adoptRestored,
+	hasDatabase,
+	markRestored,
+	moveAside,
+	removeDraft,
+	restoringFile,
+} from "./store/sqlite/restored.ts";
 import { system } from "./system.ts";
 import { type Adoptable, adoptDatabase, inspectDatabase } from "./wiring/adoption.ts";
 import { createChecker } from "./wiring/backups.ts";
+import type { NetworkedBackup, Restorable, Restored } from "./wiring/networked-restore.ts";
 import { type Recoverable, type Recovered, recoverAccount } from "./wiring/recovery.ts";
-import { requireSqlite } from "./wiring/sqlite-only.ts";
 
 /** Options of a restore, made on the server's machine while no server runs. */
 export interface RestoreOptions {
 	/** Moves an existing database aside. */
 	replace: boolean;
-	/** Asks for confirmation before anything changes, given what will be restored. */
-	confirm(found: Sound): Promise<boolean>;
+	/** Asks for confirmation before anything changes. */
+	confirm(found: Restorable): Promise<boolean>;
 }
 
 /**
@@ -47,7 +55,7 @@ async function openBackup(config: Config, file: string): Promise<{ found: Sound;
 }
 
 /**
- * Replaces the database with a backup. An interruption leaves the old database or the restored one.
+ * Replaces the database with a backup. An interruption leaves the old database or the restored one. On PostgreSQL it fills an empty database.
  * @returns what was restored; undefined when it was not confirmed
  * @throws UnsoundBackup, FatalError as verifyBackup; FatalError when a server runs, or a database exists and `replace` is not set
  */
@@ -55,8 +63,7 @@ export async function restoreBackup(
 	config: Config,
 	file: string,
 	options: RestoreOptions,
-): Promise<Restore | undefined> {
-	requireSqlite(config, "svc restore");
+): Promise<Restored | undefined> {
 	const { found, row_keys } = await openBackup(config, file);
 	const { data_dir } = config;
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
@@ -67,12 +74,36 @@ export async function restoreBackup(
 			throw new FatalError(`${data_dir} already has a database: --replace moves it aside under a dated name`);
 		}
 		if (hasDatabase(data_dir)) refuseUnsettledKey(config);
-		if (!(await options.confirm(found))) return undefined;
-		return await putInPlace(data_dir, file, found, row_keys);
+		const prepare = () => prepareDraft(data_dir, file, found, row_keys);
+		if (config.database !== undefined) return await restoreNetworked(config, { found, row_keys, prepare }, options);
+		if (!(await options.confirm({ ...found, into: data_dir }))) return undefined;
+		const restore = await prepare();
+		adoptDraft(data_dir, stampOf(restore));
+		return { ...restore, into: data_dir };
 	} finally {
 		unlock();
 	}
 }
+
+/** Fills the database that `database_url` names. One of SQLite in the data directory would be left unused: it is moved aside afterwards. */
+async function restoreNetworked(
+	config: Config,
+	backup: NetworkedBackup,
+	{ confirm }: RestoreOptions,
+): Promise<Restored | undefined> {
+	const { data_dir } = config;
+	const { restoreIntoPostgres } = await import("./wiring/networked-restore.ts");
+	try {
+		const restored = await restoreIntoPostgres(config, backup, confirm);
+		if (restored !== undefined) moveAside(data_dir, stampOf(restored));
+		return restored;
+	} finally {
+		removeDraft(data_dir);
+	}
+}
+
+/** Writes the time of a restore as part of a file's name. */
+const stampOf = ({ restored_at }: Restore) => restored_at.replace(/\W/g, "");
 
 /** Refuses while FILE.next may be the current database's only key: the restored one's start would take it for a rotation's remains and remove it. */
 function refuseUnsettledKey(config: Config): void {
@@ -83,7 +114,8 @@ function refuseUnsettledKey(config: Config): void {
 	);
 }
 
-async function putInPlace(
+/** Copies the database out of a backup, next to the current one, and marks it as restored. */
+async function prepareDraft(
 	data_dir: string,
 	file: string,
 	{ manifest }: Sound,
@@ -100,15 +132,13 @@ async function putInPlace(
 			"it was changed while it was read, or the data directory's disk does not keep what is written",
 		);
 	}
-	const now = system.now().toISOString();
 	const restore: Restore = {
 		name: manifest.name,
-		restored_at: now,
+		restored_at: system.now().toISOString(),
 		epoch: manifest.restore_epoch + 1,
 		events: manifest.events,
 	};
 	markRestored(draft, restore, row_keys);
-	adoptDraft(data_dir, now.replace(/\W/g, ""));
 	return restore;
 }
 
@@ -119,7 +149,7 @@ export {
 	inspectDatabase,
 	type Recoverable,
 	type Recovered,
-	type Restore,
+	type Restorable,
 	readConfig,
 	recoverAccount,
 	type Sound,

@@ -6,7 +6,7 @@ import { readAddress } from "../store/postgres/address.ts";
 import { ConnectionLost } from "../store/postgres/connection.ts";
 import { openPostgresStore } from "../store/postgres/store.ts";
 import { lockDataDirectory } from "../store/sqlite/files.ts";
-import { hasDatabase } from "../store/sqlite/restored.ts";
+import { hasDatabase, removeDraft } from "../store/sqlite/restored.ts";
 import type { Store, StoreState } from "../store/store.ts";
 import { removeExamined } from "./networked-doctor.ts";
 
@@ -33,13 +33,11 @@ export interface NetworkedOptions {
 export async function openNetworkedStore({ config, now, log, isShared, onFailure }: NetworkedOptions): Promise<Store> {
 	const { data_dir } = config;
 	const address = readAddress(config);
-	if (hasDatabase(data_dir))
-		throw new FatalError(
-			`${data_dir} has a database of SQLite, which database_url would leave unused: choose another data_dir, or move svc.db away`,
-		);
+	refuseEmbedded(data_dir);
 	const unlock = lockDataDirectory(data_dir);
 	try {
 		await removeExamined(data_dir);
+		removeDraft(data_dir);
 		const open = () => openPostgresStore({ address, now, isShared, onFailure, onState: reportTo(log) });
 		const store = await opened(open, log).catch(explain);
 		return {
@@ -53,6 +51,14 @@ export async function openNetworkedStore({ config, now, log, isShared, onFailure
 		unlock();
 		throw error;
 	}
+}
+
+/** Refuses a data directory with a database of SQLite, which would be left unused. */
+function refuseEmbedded(data_dir: string): void {
+	if (!hasDatabase(data_dir)) return;
+	throw new FatalError(
+		`${data_dir} has a database of SQLite, which database_url would leave unused: choose another data_dir, or move svc.db away`,
+	);
 }
 
 function reportTo(log: Log): (state: StoreState) => void {
@@ -98,7 +104,7 @@ function codeOf(error: unknown): string {
 }
 
 /** Explains why the database could not be opened. Its own text stays unsaid: it may hold parts of the address. */
-function explain(cause: unknown): never {
+export function explain(cause: unknown): never {
 	if (cause instanceof FatalError) throw cause;
 	const hint = "check that PostgreSQL runs, and database_url with its user, password and certificate";
 	throw new FatalError(

@@ -6,7 +6,7 @@ import { type Io, isInteractive } from "@svc/cli/io";
 import { note, showFields, visible } from "@svc/cli/output";
 import { withQuestion } from "@svc/cli/progress";
 import { confirm } from "@svc/cli/prompt";
-import type { Sound } from "@svc/server/offline";
+import type { Restorable } from "@svc/server/offline";
 import { explainBackup } from "./backup-verify.ts";
 
 interface RestoreOptions {
@@ -19,7 +19,7 @@ export const RESTORE: LocalCommand<RestoreOptions> = {
 	usage: "restore <file>",
 	summary: "restore a backup over the server's database; stop the server first",
 	details:
-		"svc first verifies the backup, as `svc backup verify` does, and needs its master key. Run it as the server's user, with the server's settings. Writes since the backup are lost, sessions end, and leases are paused until `svc lease resume`.",
+		"svc first verifies the backup, as `svc backup verify` does, and needs its master key. Run it as the server's user, with the server's settings. With `database_url` it fills that database, which must be empty; an interruption leaves it empty. Writes since the backup are lost, sessions end, and leases are paused until `svc lease resume`.",
 	options: [option("--replace", "move an existing database aside, under a dated name"), option("--yes", "do not ask")],
 	examples: ["svc restore svc-20300101T000000000Z.db", "svc restore /mnt/safe/svc.db --replace --yes"],
 	run: restoreFile,
@@ -29,11 +29,11 @@ async function restoreFile(context: Context<RestoreOptions>, file: string): Prom
 	const { io, options } = context;
 	if (options.yes !== true && !isInteractive(io))
 		throw new Failure("usage", "restoring needs --yes where svc cannot ask");
-	const { data_dir, restored } = await restore(context, resolve(io.cwd(), file)).catch(explainBackup);
+	const restored = await restore(context, resolve(io.cwd(), file)).catch(explainBackup);
 	if (restored === undefined) throw new Failure("failed", "nothing was restored");
 	await showFields(context, restored, [
 		["restored", restored.name],
-		["into", data_dir],
+		["into", restored.into],
 		["events", String(restored.events)],
 		["epoch", String(restored.epoch)],
 	]);
@@ -49,16 +49,15 @@ async function restore(context: Context<RestoreOptions>, file: string) {
 	const { readConfig, restoreBackup } = await import("@svc/server/offline");
 	const config = readConfig(io.env, io.cwd());
 	const replace = options.replace === true;
-	const restored = await withQuestion(
+	return withQuestion(
 		context,
 		["checking the backup", "restoring it"],
 		(confirm) => restoreBackup(config, file, { replace, confirm }),
-		async (found: Sound) => options.yes === true || ask(io, found, config.data_dir),
+		async (found: Restorable) => options.yes === true || ask(io, found),
 	);
-	return { data_dir: config.data_dir, restored };
 }
 
-function ask(io: Io, { manifest }: Sound, data_dir: string): Promise<boolean> {
+function ask(io: Io, { manifest, into }: Restorable): Promise<boolean> {
 	const what = `${manifest.name}, made ${manifest.created_at} with ${manifest.events} events,`;
-	return confirm(io, visible(`Restore ${what} into ${data_dir}? What was written since is gone.`));
+	return confirm(io, visible(`Restore ${what} into ${into}? What was written since is gone.`));
 }

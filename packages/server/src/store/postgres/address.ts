@@ -47,6 +47,12 @@ export function readAddress(config: Pick<Config, "database" | "credentials_dir">
 	};
 }
 
+/** Names a database for people, without the password. */
+export function nameOf({ host, port, database, user }: Address): string {
+	const place = host.startsWith("/") ? `:${port}/${database}?host=${host}` : `${host}:${port}/${database}`;
+	return `postgres://${user}@${place}`;
+}
+
 function parse(text: string): URL {
 	try {
 		return new URL(text);

@@ -11,7 +11,8 @@ const LOG_TABLES = Object.keys(OTHER_TABLES).filter(
 	(table) => table.startsWith("audit_") && !BLOCK_TABLES.includes(table),
 );
 
-const TABLES = [...Object.keys(ROW_KINDS), ...LOG_TABLES];
+/** Tables whose rows are copied as they are, from one store to the other. */
+export const COPIED_TABLES: readonly string[] = [...Object.keys(ROW_KINDS), ...LOG_TABLES];
 
 /** Rows read at a time of the tables whose values have up to 256 KiB each. */
 const LARGE_ROWS: Readonly<Record<string, number>> = { secret_version: 64, deleted_version: 64 };
@@ -33,7 +34,7 @@ export async function copyToSqlite(address: Address, file: string, now: string):
 }
 
 async function copyAll(sql: Sql, load: BulkLoad): Promise<void> {
-	for (const table of TABLES) {
+	for (const table of COPIED_TABLES) {
 		const query = `SELECT ${load.columnsOf(table).join(", ")} FROM ${table}`;
 		for await (const row of everyRow<Record<string, unknown>>(sql, `copied_${table}`, query, LARGE_ROWS[table]))
 			load.add(table, row);

@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import { migrate } from "./migrate.ts";
+import { columnNames } from "./raw-rows.ts";
 
 /** A bulk load: a new database that receives the rows of another store. */
 export interface BulkLoad {
@@ -47,7 +48,7 @@ export function beginBulkLoad(file: string, now: string): BulkLoad {
 }
 
 function prepareTable(db: Database.Database, table: string) {
-	const columns = (db.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name);
+	const columns = columnNames(db, table);
 	const places = columns.map(() => "?").join(", ");
 	return { columns, insert: db.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places})`) };
 }

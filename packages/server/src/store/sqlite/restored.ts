@@ -24,6 +24,11 @@ export function restoringFile(directory: string): string {
 	return join(directory, DRAFT);
 }
 
+/** Removes a restored database that was not put in place: it holds all sealed values. The caller must hold the directory's lock. */
+export function removeDraft(directory: string): void {
+	for (const part of ["", "-journal", "-wal", "-shm"]) rmSync(join(directory, `${DRAFT}${part}`), { force: true });
+}
+
 /** Tells whether a data directory holds a database. */
 export function hasDatabase(directory: string): boolean {
 	return PARTS.some((part) => existsSync(join(directory, `svc.db${part}`)));
@@ -68,16 +73,20 @@ export function adoptDraft(directory: string, stamp: string): void {
 
 /** Finishes a restore that was cut off, or removes one that did not get far enough. The caller must hold the directory's lock. */
 export function adoptRestored(directory: string): void {
-	for (const part of ["", "-journal"]) rmSync(join(directory, `${DRAFT}${part}`), { force: true });
+	removeDraft(directory);
 	const found = readdirSync(directory).find((name) => ADOPTED.test(name));
 	if (found === undefined) return;
-	const stamp = found.replace(ADOPTED, "$1");
+	moveAside(directory, found.replace(ADOPTED, "$1"));
+	renameSync(join(directory, found), join(directory, "svc.db"));
+	syncDirectory(directory);
+}
+
+/** Moves a directory's database aside, under a dated name. */
+export function moveAside(directory: string, stamp: string): void {
 	for (const part of PARTS) {
 		const old = join(directory, `svc.db${part}`);
 		// The old log or journal must go before the new database gets the name: SQLite would replay it into that one.
 		if (existsSync(old)) renameSync(old, join(directory, `svc.db.before-${stamp}${part}`));
 	}
-	syncDirectory(directory);
-	renameSync(join(directory, found), join(directory, "svc.db"));
 	syncDirectory(directory);
 }
