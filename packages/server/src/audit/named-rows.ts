@@ -26,7 +26,8 @@ export class NamedRows {
 	readonly #current: ReadonlyMap<string, string | undefined>;
 	readonly #last = new Map<string, { fingerprint: string | undefined; by: When }>();
 	#from: When | undefined;
-	#isAdopting = false;
+	/** Time of the last adoption: all its events have it. */
+	#adopted_at: string | undefined;
 
 	/** @param current the fingerprint of each row by its name; undefined where its MAC does not fit */
 	constructor(current: ReadonlyMap<string, string | undefined>) {
@@ -45,8 +46,10 @@ export class NamedRows {
 		if (seq === 1 || isAdopting) this.#from ??= by;
 		// These ends are not named: a restore comes before the log that records it, and an adoption believes what is there.
 		if (type === "backup.restored") this.endRestored();
-		if (isAdopting && !this.#isAdopting) this.#forget("");
-		this.#isAdopting = isAdopting;
+		if (isAdopting && timestamp !== this.#adopted_at) {
+			this.#forget("");
+			this.#adopted_at = timestamp;
+		}
 		for (const { name, fingerprint } of rows) {
 			if (fingerprint === undefined && !this.#current.has(name)) this.#last.delete(name);
 			else this.#last.set(name, { fingerprint, by });
