@@ -42,7 +42,7 @@ import {
 } from "../peers/postgres.ts";
 
 const options = { skip: skipWithoutPostgres };
-/** What ends with a restore, and what says that there was one. */
+/** Tables of what ends with a restore, and the one that says that there was one. */
 const ENDED = ["session", "reset_code", "invitation", "invitation_binding", "recovery_codes", "meta"];
 const TABLES = COPIED_TABLES.filter((table) => !ENDED.includes(table));
 const DATABASE = "svc_moved";

@@ -105,20 +105,6 @@ test("a second server does not start on a database in use, and the first one kee
 	assert.equal(await read(), "as it was");
 });
 
-test("commands that do not work on PostgreSQL change nothing", options, async () => {
-	for (const words of [
-		["adopt", "--yes"],
-		["adopt", "--look"],
-		["recover", admin.email, "--yes"],
-	]) {
-		const { code, stderr } = await runLocal(server.data, words, env);
-		assert.notEqual(code, 0, words.join(" "));
-		assert.match(stderr, /database_url/);
-	}
-	assert.equal(existsSync(join(server.data, "svc.db")), false);
-	assert.equal(await read(), "as it was");
-});
-
 test("a backup goes into SQLite with its values", options, async () => {
 	const { name } = ok(await client.post<{ name: string }>("/backups", undefined, { token: admin.token }), 201);
 	const backup = join(server.data, "backups", name);

@@ -21,9 +21,10 @@ import {
 	restoringFile,
 } from "./store/sqlite/restored.ts";
 import { system } from "./system.ts";
-import { type Adoptable, adoptDatabase, inspectDatabase } from "./wiring/adoption.ts";
+import { adoptDatabase, inspectDatabase } from "./wiring/adoption.ts";
 import { createChecker } from "./wiring/backups.ts";
 import type { NetworkedBackup, Restorable, Restored } from "./wiring/networked-restore.ts";
+import type { Adoptable } from "./wiring/offline-model.ts";
 import { type Recoverable, type Recovered, recoverAccount } from "./wiring/recovery.ts";
 
 /** Options of a restore, made on the server's machine while no server runs. */

@@ -1,14 +1,11 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Difference, StrangeEvent } from "../audit/comparison.ts";
-import type { ChainReport } from "../audit/model.ts";
 import { proveLog } from "../audit/proof.ts";
 import { frozenKeys, withCopy } from "../backups/check.ts";
-import type { AdoptionPreview } from "../backups/model.ts";
 import type { Config } from "../config.ts";
 import { rowKeysOf } from "../crypto/first-keys.ts";
 import { openKeyring } from "../crypto/keyring.ts";
-import { type MasterKey, requireMasterKey } from "../crypto/master-key.ts";
+import { requireMasterKey } from "../crypto/master-key.ts";
 import { FatalError } from "../errors.ts";
 import { TLS_FILES } from "../http/tls-files.ts";
 import { adoptRows, isBeforeMacs, markAdopted, migrateCopy, wasAdopted } from "../store/sqlite/adopt.ts";
@@ -18,27 +15,7 @@ import { refuseAlteredSchema } from "../store/sqlite/schema-alterations.ts";
 import { openSnapshot, takeSnapshot } from "../store/sqlite/snapshots.ts";
 import { system } from "../system.ts";
 import { backUpBefore } from "./backups.ts";
-import { requireSqlite } from "./sqlite-only.ts";
-
-/** A database that an adoption would believe, for a person to look at. */
-export interface Adoptable {
-	rows: AdoptionPreview;
-	/** Parts that do not fit the keys of its rows; empty for a database from before its rows authenticated themselves. */
-	misfits: string[];
-	log: ChainReport;
-	/** Rows that grant something other than the log says. */
-	differences: Difference[];
-	/** Events of an account, token or session that was not there. */
-	strange: StrangeEvent[];
-}
-
-/** Options of an adoption, made on the server's machine while no server runs. */
-export interface AdoptionOptions {
-	/** Believes a database that was adopted before, or that the server never had to adopt. */
-	again: boolean;
-	/** Asks for confirmation before anything changes. */
-	confirm(found: Adoptable): Promise<boolean>;
-}
+import type { Adoptable, AdoptionOptions, CopyTo, Inspected } from "./offline-model.ts";
 
 /**
  * Believes the database as it is: one from before its rows authenticated themselves, or one that another program altered. A backup is made first.
@@ -50,12 +27,15 @@ export async function adoptDatabase(
 	config: Config,
 	{ again, confirm }: AdoptionOptions,
 ): Promise<{ rows: number; backup: string } | undefined> {
-	requireSqlite(config, "svc adopt");
 	const { data_dir } = config;
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
 	const unlock = lockDataDirectory(data_dir);
 	const file = join(data_dir, "svc.db");
 	try {
+		if (config.database !== undefined) {
+			const { adoptNetworked } = await import("./networked-adoption.ts");
+			return await adoptNetworked(config, { again, confirm }, (copyTo) => inspect(config, copyTo, false));
+		}
 		adoptRestored(data_dir);
 		if (!hasDatabase(data_dir)) throw noDatabase(data_dir);
 		const isBefore = isBeforeMacs(file);
@@ -63,9 +43,10 @@ export async function adoptDatabase(
 			throw new FatalError("the server believed this database before: --again believes it once more, as it is now");
 		}
 		refuseAlteredSchema(file);
-		const { key, found } = await inspect(config, file, isBefore);
+		const copyTo: CopyTo = (to) => takeSnapshot(file, to);
+		const { key, found } = await inspect(config, copyTo, isBefore);
 		if (!(await confirm(found))) return undefined;
-		const backup = await backUpBefore({ config, system }, "adoption", (to) => takeSnapshot(file, to), again);
+		const backup = await backUpBefore({ config, system }, "adoption", copyTo, again);
 		const event = {
 			timestamp: system.now().toISOString(),
 			type: "rows.adopted",
@@ -88,15 +69,18 @@ export async function adoptDatabase(
  * Design: §13
  */
 export async function inspectDatabase(config: Config): Promise<Adoptable> {
-	requireSqlite(config, "svc adopt --look");
 	const { data_dir } = config;
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
 	const unlock = lockDataDirectory(data_dir);
 	const file = join(data_dir, "svc.db");
 	try {
+		if (config.database !== undefined) {
+			const { inspectNetworked } = await import("./networked-adoption.ts");
+			return await inspectNetworked(config, (copyTo) => inspect(config, copyTo, false));
+		}
 		if (!hasDatabase(data_dir)) throw noDatabase(data_dir);
 		refuseAlteredSchema(file);
-		return (await inspect(config, file, isBeforeMacs(file))).found;
+		return (await inspect(config, (to) => takeSnapshot(file, to), isBeforeMacs(file))).found;
 	} finally {
 		unlock();
 	}
@@ -105,11 +89,7 @@ export async function inspectDatabase(config: Config): Promise<Adoptable> {
 const noDatabase = (data_dir: string) => new FatalError(`${data_dir} has no database: start the server to make one`);
 
 /** Inspects a copy with today's schema, under the master key that the settings name. */
-async function inspect(
-	config: Config,
-	file: string,
-	isBefore: boolean,
-): Promise<Pick<MasterKey, "key"> & { found: Adoptable }> {
+async function inspect(config: Config, copyTo: CopyTo, isBefore: boolean): Promise<Inspected> {
 	const draft = join(config.data_dir, "svc.db.adopting");
 	const remove = () => {
 		for (const part of ["", "-wal", "-shm"]) rmSync(`${draft}${part}`, { force: true });
@@ -117,7 +97,7 @@ async function inspect(
 	remove();
 	try {
 		writeFileSync(draft, "", { mode: 0o600 });
-		await takeSnapshot(file, draft);
+		await copyTo(draft);
 		migrateCopy(draft, system.now().toISOString());
 		return await withCopy({ openSnapshot }, draft, async (copy) => {
 			const [{ fingerprint = "" }, keys] = await Promise.all([copy.facts(), copy.keys()]);

@@ -54,7 +54,7 @@ export async function openNetworkedStore({ config, now, log, isShared, onFailure
 }
 
 /** Refuses a data directory with a database of SQLite, which would be left unused. */
-function refuseEmbedded(data_dir: string): void {
+export function refuseEmbedded(data_dir: string): void {
 	if (!hasDatabase(data_dir)) return;
 	throw new FatalError(
 		`${data_dir} has a database of SQLite, which database_url would leave unused: choose another data_dir, or move svc.db away`,

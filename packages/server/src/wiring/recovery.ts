@@ -14,12 +14,12 @@ import { hasDatabase } from "../store/sqlite/restored.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { system } from "../system.ts";
-import { requireSqlite } from "./sqlite-only.ts";
+import type { OfflineStore } from "./offline-model.ts";
 
 /** The account to recover and the database that was found, for a person to look at. */
 export interface Recoverable {
-	/** The database's file. */
-	file: string;
+	/** The database's file, or its address without the password. */
+	place: string;
 	/** Fingerprint of the master key. */
 	fingerprint: string;
 	/** Number of accounts. */
@@ -54,47 +54,55 @@ export async function recoverAccount(
 	{ email, drop_factors }: Wanted,
 	confirm: (found: Recoverable) => Promise<boolean>,
 ): Promise<Recovered | undefined> {
-	requireSqlite(config, "svc recover");
+	const failed = Promise.withResolvers<never>();
+	const opened = await openOffline(config, failed.reject);
+	try {
+		return await Promise.race([recoverIn(opened, config, { email, drop_factors }, confirm), failed.promise]);
+	} finally {
+		await opened.store.close();
+	}
+}
+
+/** Opens the store of a server that does not run, of this version. */
+async function openOffline(config: Config, onFailure: (error: FatalError) => void): Promise<OfflineStore> {
 	const { data_dir } = config;
+	if (config.database !== undefined) {
+		const { openNetworkedOffline } = await import("./networked-command.ts");
+		return openNetworkedOffline(config, onFailure);
+	}
 	// Opening would make one.
 	if (!hasDatabase(data_dir)) {
 		throw new FatalError(`${data_dir} has no database: give svc the settings of the server, such as SVC_DATA_DIR`);
 	}
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
-	const failed = Promise.withResolvers<never>();
 	const store = await openSqliteStore({
 		directory: data_dir,
 		now: system.now(),
-		onFailure: failed.reject,
+		onFailure,
 		async beforeMigration() {
 			throw new FatalError("the database is of an earlier version: start the server once, stop it, then recover");
 		},
 	});
-	try {
-		return await Promise.race([recoverIn(store, config, { email, drop_factors }, confirm), failed.promise]);
-	} finally {
-		await store.close();
-	}
+	return { store, place: join(data_dir, "svc.db") };
 }
 
 async function recoverIn(
-	store: Store,
+	{ store, place }: OfflineStore,
 	config: Config,
 	{ email, drop_factors }: Wanted,
 	confirm: (found: Recoverable) => Promise<boolean>,
 ): Promise<Recovered | undefined> {
-	const file = join(config.data_dir, "svc.db");
 	const fingerprint = await store.keys.fingerprint();
 	if (fingerprint === undefined || !(await store.accounts.hadAny())) {
-		throw new FatalError(`${file} has no accounts: if it is the server's, \`svc init\` makes the first`);
+		throw new FatalError(`${place} has no accounts: if it is the server's, \`svc init\` makes the first`);
 	}
 	const { key } = await requireMasterKey(config, fingerprint);
 	const keyring = await openKeyring({ keys: store.keys, guard: store.guard, master: key.reveal(), system });
-	await refuseAltered(store, file);
+	await refuseAltered(store, place);
 	const account = await store.accounts.byEmail(normalEmail(email));
 	if (account === undefined) throw new FatalError("the database has no account with this e-mail");
 	const accounts = await store.accounts.count();
-	if (!(await confirm({ file, fingerprint, accounts, account }))) return undefined;
+	if (!(await confirm({ place, fingerprint, accounts, account }))) return undefined;
 	const { code, digest } = newCode({ keyring, system }, "reset");
 	const now = system.now();
 	const row = resetRow({ user_id: account.id, digest, created_by: "system" }, now);
@@ -110,10 +118,10 @@ async function recoverIn(
 }
 
 /** Refuses what a server would not believe: nothing may be written over it that looks sound. */
-async function refuseAltered(store: Store, file: string): Promise<void> {
+async function refuseAltered(store: Store, place: string): Promise<void> {
 	const found = [...(await store.health.alterations()), ...(await store.checkIntegrity()).access];
 	if (found.length === 0) return;
 	throw new FatalError(
-		`another program altered ${file}: look at it with \`svc adopt --look\`, then \`svc adopt --again\``,
+		`another program altered ${place}: look at it with \`svc adopt --look\`, then \`svc adopt --again\``,
 	);
 }

@@ -48,7 +48,7 @@ async function adopt(context: Context<AdoptOptions>): Promise<void> {
 		(confirm) => adoptDatabase(config, { again, confirm }),
 		async (found: Adoptable) => {
 			await showFound(context, found);
-			return options.yes === true || ask(io, config.data_dir);
+			return options.yes === true || ask(io, config.database === undefined ? `in ${config.data_dir}` : "on PostgreSQL");
 		},
 	).catch(explainBackup);
 	if (adopted === undefined) throw new Failure("failed", "nothing was adopted");
@@ -86,6 +86,6 @@ async function showFound(context: Context<AdoptOptions>, found: Adoptable): Prom
 	for (const line of describeAdoptable(found)) await note(context, visible(line));
 }
 
-function ask(io: Io, data_dir: string): Promise<boolean> {
-	return confirm(io, visible(`Believe all rows of the database in ${data_dir} as they are?`));
+function ask(io: Io, where: string): Promise<boolean> {
+	return confirm(io, visible(`Believe all rows of the database ${where} as they are?`));
 }

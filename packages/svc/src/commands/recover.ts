@@ -56,8 +56,8 @@ async function recover(context: Context<RecoverOptions>, email: string): Promise
 	for (const line of tell(recovered)) await note(context, visible(line));
 }
 
-function* describe({ file, fingerprint, accounts, account }: Recoverable): Generator<string> {
-	yield `database     ${file}`;
+function* describe({ place, fingerprint, accounts, account }: Recoverable): Generator<string> {
+	yield `database     ${place}`;
 	yield `master key   ${fingerprint}`;
 	yield `accounts     ${accounts}`;
 	const standing = [account.instance_admin ? "instance admin" : "", account.disabled_at === null ? "" : "disabled"];

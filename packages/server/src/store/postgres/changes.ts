@@ -117,6 +117,17 @@ function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefi
 const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, ${INDEXED_FIELDS.join(", ")})
 	SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[], $10::text[], $11::text[], $12::text[])`;
 
+/** Stores events of the chain, with the fields that they are found by. */
+export async function addEvents(sql: Sql, events: readonly StoredEvent[]): Promise<void> {
+	if (events.length === 0) return;
+	const facts = events.map(({ data }) => indexedFieldsOf(data));
+	const column = <Name extends keyof StoredEvent>(name: Name) => events.map((event) => event[name]);
+	await sql.run(ADD_EVENTS, [
+		...[column("seq"), column("timestamp"), column("type"), column("actor"), column("realm_id"), column("realm")],
+		...[column("data"), column("hash"), ...INDEXED_FIELDS.map((_, index) => facts.map((one) => one[index]))],
+	]);
+}
+
 /** Marks that a change leaves in the database: its place in the log, and the sealed tip, which no other change has. */
 interface Written {
 	end: ChainEnd;
@@ -125,14 +136,7 @@ interface Written {
 }
 
 async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): Promise<Written> {
-	if (events.length > 0) {
-		const facts = events.map(({ data }) => indexedFieldsOf(data));
-		const column = <Name extends keyof StoredEvent>(name: Name) => events.map((event) => event[name]);
-		await sql.run(ADD_EVENTS, [
-			...[column("seq"), column("timestamp"), column("type"), column("actor"), column("realm_id"), column("realm")],
-			...[column("data"), column("hash"), ...INDEXED_FIELDS.map((_, index) => facts.map((one) => one[index]))],
-		]);
-	}
+	await addEvents(sql, events);
 	const written = { end: chain.tip(), hasEvents: events.length > 0 };
 	if (ledger === undefined || !trust.isSound()) return { ...written, sealed: undefined };
 	const sealed = sealTip({ ...chain.tip(), rows: ledger.state() }, trust.macs);

@@ -45,6 +45,12 @@ const HELD = `SELECT realm_id, sum(bytes) AS bytes FROM (
 	UNION ALL SELECT realm_id, length(value) + ${VERSION_BYTES} FROM deleted_version JOIN deleted_secret ON deleted_secret.id = deletion_id
 ) AS version GROUP BY realm_id`;
 
+/** Counts again what all realms hold. */
+export async function countRealms(sql: Sql): Promise<void> {
+	await sql.run(`UPDATE realm SET bytes = coalesce((SELECT bytes FROM (${HELD}) AS held WHERE realm_id = realm.id), 0),
+		keys = (SELECT count(*) FROM secret WHERE realm_id = realm.id)`);
+}
+
 const MISCOUNTED = `SELECT 1 FROM realm LEFT JOIN (${HELD}) AS held ON held.realm_id = realm.id
 	LEFT JOIN (SELECT realm_id, count(*) AS keys FROM secret GROUP BY realm_id) AS named ON named.realm_id = realm.id
 	WHERE deleted_at IS NULL AND (realm.bytes <> coalesce(held.bytes, 0) OR realm.keys <> coalesce(named.keys, 0)) LIMIT 1`;

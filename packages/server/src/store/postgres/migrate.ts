@@ -26,21 +26,29 @@ const LIST =
 /** Finds what another program altered in the schema, in the state that the transaction reads. */
 export type FindAlterations = (sql: Sql) => Promise<string[]>;
 
+/** Treatment of migrations that a database lacks: a command that only works on a server's database applies none. */
+export type Pending = "apply" | "refuse";
+
+/** A migration that was applied. */
+interface Applied {
+	name: string;
+	hash: string;
+}
+
 /**
  * Brings the schema up to date in one transaction, while no other server changes anything.
  * @throws FatalError when the database is newer than this program or has another history, or its schema was altered and would be migrated
  */
-export function migrate(session: Session, now: string): Promise<FindAlterations> {
+export function migrate(session: Session, now: string, mode: Pending = "apply"): Promise<FindAlterations> {
 	return session.transaction("BEGIN", async () => {
 		await session.run(CHANGES_LOCK);
-		await makeSchema(session);
-		await session.run(LIST);
-		const applied = await session.rows<{ name: string; hash: string }>(
-			"SELECT name, hash FROM migration ORDER BY name",
-		);
+		const applied = await appliedIn(session);
 		refuseOther(applied);
 		const pending = MIGRATIONS.slice(applied.length);
+		if (mode === "refuse" && pending.length > 0) throw refusal(applied.length);
 		if (applied.length > 0 && pending.length > 0) await refuseAltered(session, applied.length);
+		if (applied.length === 0) await makeSchema(session);
+		if (applied.length === 0) await session.run(LIST);
 		for (const { name, sql } of pending) {
 			await session.script(sql);
 			await session.run("INSERT INTO migration (name, hash, applied_at) VALUES ($1, $2, $3)", [
@@ -54,7 +62,18 @@ export function migrate(session: Session, now: string): Promise<FindAlterations>
 	});
 }
 
-function refuseOther(applied: readonly { name: string; hash: string }[]): void {
+/** Lists the migrations that were applied: none to a database without the list. */
+async function appliedIn(sql: Sql): Promise<Applied[]> {
+	const lists = await sql.rows("SELECT FROM pg_class WHERE oid = to_regclass($1)", [`${SCHEMA}.migration`]);
+	return lists.length === 0 ? [] : sql.rows<Applied>("SELECT name, hash FROM migration ORDER BY name");
+}
+
+function refusal(applied: number): FatalError {
+	const what = applied === 0 ? "the database has no data of svc" : "the database is of an earlier version";
+	return new FatalError(`${what}: start the server once, stop it, then run the command again`);
+}
+
+function refuseOther(applied: readonly Applied[]): void {
 	if (applied.length > MIGRATIONS.length)
 		throw new FatalError("the database was written by a newer svc: start that version, or restore a backup");
 	const other = applied.find(({ name, hash: digest }, index) => {

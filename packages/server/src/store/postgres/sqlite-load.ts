@@ -1,6 +1,7 @@
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import type { RawRows } from "../sqlite/raw-rows.ts";
+import { typedColumns } from "./columns.ts";
 import { SCHEMA, type Session, type Sql } from "./connection.ts";
 import { INDEXED_FIELDS, indexedFieldsOf } from "./event-index.ts";
 import { checkIntegrity } from "./integrity.ts";
@@ -81,19 +82,10 @@ async function inOrder(sql: Sql): Promise<Set<string>> {
 	return ordered;
 }
 
-/** A column, with its type. */
-interface Column {
-	name: string;
-	type: string;
-}
-
 type Row = Readonly<Record<string, unknown>>;
 
-const COLUMNS = `SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
-	WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`;
-
 async function loadTable(sql: Sql, source: RawRows, table: string): Promise<void> {
-	const columns = await sql.rows<Column>(COLUMNS, [`${SCHEMA}.${table}`]);
+	const columns = await typedColumns(sql, table);
 	const names = columns.map(({ name }) => name).join(", ");
 	const arrays = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(", ");
 	// The numbers of sets of keys are their own.

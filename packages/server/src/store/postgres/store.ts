@@ -11,7 +11,7 @@ import { type Connections, createConnections, openReadPools } from "./connection
 import { checkIntegrity, isNew } from "./integrity.ts";
 import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createMembership } from "./membership.ts";
-import { type FindAlterations, migrate } from "./migrate.ts";
+import { type FindAlterations, migrate, type Pending } from "./migrate.ts";
 import type { ReadPool } from "./read-pools.ts";
 import { exportToSqlite } from "./sqlite-export.ts";
 import { createWriter, type Writer } from "./writer.ts";
@@ -21,6 +21,8 @@ export interface PostgresOptions {
 	address: Address;
 	/** Start of the server. */
 	now: Date;
+	/** Treatment of migrations that the database lacks: they are applied if undefined. */
+	pending?: Pending;
 	/** Called once when the database cannot be used any more: the process must end. */
 	onFailure(error: FatalError): void;
 	/** Lets other servers that share the database use it at the same time. Not all that a server remembers is shared yet: ADR 18. */
@@ -49,6 +51,7 @@ export async function openPostgresStore({
 	isShared = false,
 	address,
 	now,
+	pending,
 	onFailure,
 	onState,
 }: PostgresOptions): Promise<Store> {
@@ -60,7 +63,7 @@ export async function openPostgresStore({
 			await claimDatabase(connection, isShared);
 			if ((await changes?.isKeptIn(connection)) === false) onFailure(lostAnswers());
 		});
-		const findAlterations = await migrate(writing, now.toISOString());
+		const findAlterations = await migrate(writing, now.toISOString(), pending);
 		const pools = await openReadPools(links);
 		const { join, nodes, claims, duties, ...membership } = createMembership(links, pools.requests, isShared);
 		changes = createChanges(writing, guard, membership.claimant);
