@@ -1,16 +1,18 @@
 /*
  * `npm test` runs all tests but those that are long by nature, `npm run test:all` runs all. Names or patterns of files: these only.
- * `--width 1` sets the files at once, `--verbose` shows each test. `--binary` starts svc as the single binary, made once, in place of the sources:
+ * Small test files of a folder share a process, unless you say `--apart`.
+ * `--width 1` sets the processes at once, `--verbose` shows each test. `--binary` starts svc as the single binary, made once, in place of the sources:
  * half the processor time. So does a run of all quick tests. Other runs start the sources; `test:all` also runs the black-box tests with the binary.
  */
-import { globSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
+import { globSync, mkdtempDisposableSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { run } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Built, buildBinary, skipWithoutStrip } from "../test/binary/built.ts";
+import { shareProcesses, type Unit } from "./test/groups.ts";
 import { report } from "./test/report.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -28,6 +30,7 @@ const TEST_MS = 40 * 60_000;
 const { values, positionals } = parseArgs({
 	options: {
 		all: { type: "boolean", default: false },
+		apart: { type: "boolean", default: false },
 		width: { type: "string" },
 		verbose: { type: "boolean", default: false },
 		binary: { type: "boolean" },
@@ -38,6 +41,11 @@ const { values, positionals } = parseArgs({
 const files = filesOf(positionals, values.all);
 if (files.length === 0) throw new Error("no test file has such a name");
 
+using folder = mkdtempDisposableSync(join(tmpdir(), "svc-npm-test-"));
+const units: Unit[] = values.apart
+	? files.map((file) => ({ entry: file, files: [file] }))
+	: shareProcesses(files, ROOT, folder.path);
+
 const write = (text: string) => void process.stdout.write(text);
 await using built = await ((values.binary ?? (positionals.length === 0 && !values.all && process.platform === "linux"))
 	? binary()
@@ -46,14 +54,14 @@ await using built = await ((values.binary ?? (positionals.length === 0 && !value
 const hasPassed = await report(
 	run({
 		cwd: ROOT,
-		files,
+		files: units.map(({ entry }) => entry),
 		concurrency: widthOf(values.width, values.all),
 		execArgv: ["--import", CACHE],
 		timeout: TEST_MS,
 		// biome-ignore lint/style/noProcessEnv: test files get what this run got
 		env: { ...process.env, ...(built === undefined ? {} : { SVC_TEST_BINARY: built.file }) },
 	}),
-	{ files: files.length, folder: ROOT, isVerbose: values.verbose, write },
+	{ units, folder: ROOT, isVerbose: values.verbose, write },
 );
 process.exitCode = hasPassed ? 0 : 1;
 
@@ -73,7 +81,7 @@ function filesOf(patterns: readonly string[], isAll: boolean): string[] {
 	return isAll ? [...all.filter((file) => LONG.test(file)), ...quick] : quick;
 }
 
-/** Files at once. Quick tests wait more than they compute; the long ones measure and load the machine by themselves. */
+/** Processes at once. Quick tests wait more than they compute; the long ones measure and load the machine by themselves. */
 function widthOf(given: string | undefined, isAll: boolean): number {
 	return given === undefined ? availableParallelism() + (isAll ? 0 : 1) : Number(given);
 }

@@ -1,23 +1,20 @@
 import { finished } from "node:stream/promises";
 import { spec, type TestEvent } from "node:test/reporters";
+import type { Unit } from "./groups.ts";
+import { type Timed, Times } from "./times.ts";
 
 /** Entries in each list of the slowest. */
 const SLOWEST = 15;
 
 /** Options of a report. */
 export interface ReportOptions {
-	/** Number of test files in the run. */
-	readonly files: number;
+	/** The processes of the run. */
+	readonly units: readonly Unit[];
 	/** The repository, with a slash at its end: names of files are relative to it. */
 	readonly folder: string;
 	/** Shows each test that passes, too. */
 	readonly isVerbose: boolean;
 	write(text: string): void;
-}
-
-interface Timed {
-	readonly name: string;
-	readonly ms: number;
 }
 
 /**
@@ -29,25 +26,20 @@ export async function report(events: AsyncIterable<TestEvent>, options: ReportOp
 	const { write } = options;
 	const runner = new spec();
 	runner.setEncoding("utf8").on("data", write);
-	const files: Timed[] = [];
-	const tests: Timed[] = [];
+	const times = new Times(options.units, options.folder);
+	const count = options.units.reduce((sum, { files }) => sum + files.length, 0);
 	const skipped = new Map<string, number>();
 	let hasPassed = false;
 	let hasEnded = false;
 	for await (const { type, data } of events) {
-		if (type === "test:complete" && data.nesting === 0) {
-			const file = (data.entryFile ?? data.file ?? "").replace(options.folder, "");
-			const ms = data.details.duration_ms;
-			if (data.name === data.file)
-				write(`${files.push({ name: file, ms })} of ${options.files}  ${seconds(ms)}  ${file}\n`);
-			else tests.push({ name: `${file}: ${data.name}`, ms });
-		}
+		const file = type === "test:complete" ? times.complete(data) : undefined;
+		if (file !== undefined) write(`${times.files.length} of ${count}  ${seconds(file.ms)}  ${file.name}\n`);
 		if (type === "test:pass" && typeof data.skip === "string")
 			skipped.set(data.skip, (skipped.get(data.skip) ?? 0) + 1);
 		if (type === "test:summary" && data.file === undefined) hasPassed = data.success;
 		if (type === "test:diagnostic" && data.file === undefined && !hasEnded) {
 			hasEnded = true;
-			write(closing(files, tests, skipped));
+			write(closing(times, skipped));
 		}
 		if (options.isVerbose || (type !== "test:start" && type !== "test:pass")) runner.write({ type, data });
 	}
@@ -56,7 +48,7 @@ export async function report(events: AsyncIterable<TestEvent>, options: ReportOp
 	return hasPassed;
 }
 
-function closing(files: Timed[], tests: Timed[], skipped: ReadonlyMap<string, number>): string {
+function closing({ files, tests }: Times, skipped: ReadonlyMap<string, number>): string {
 	const reasons = [...skipped].map(([reason, count]) => `${count} skipped: ${reason}\n`);
 	return ["\n", ...reasons, "\nslowest files\n", ...slowest(files), "\nslowest tests\n", ...slowest(tests), "\n"].join(
 		"",

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { shareProcesses } from "./groups.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-groups-"));
+after(() => rmSync(root, { recursive: true }));
+
+/** Writes a test file. Returns its path. */
+function write(path: string, text = 'test("passes", () => undefined);'): string {
+	const file = join(root, path);
+	mkdirSync(dirname(file), { recursive: true });
+	writeFileSync(
+		file,
+		`import assert from "node:assert";\nimport { after, before, beforeEach, describe, test } from "node:test";\n${text}\n`,
+	);
+	return file;
+}
+
+/** The files of each process, without the root. */
+function sharing(files: readonly string[]): string[][] {
+	return shareProcesses(files, root, root).map((unit) => unit.files.map((file) => file.slice(root.length + 1)));
+}
+
+test("the files of a folder share a process, and so do those that are the only one in theirs", () => {
+	const files = ["packages/a/b.test.mjs", "packages/a/c.test.mjs", "packages/a/d/e.test.mjs", "test/f.test.mjs"];
+	assert.deepEqual(sharing(files.map((file) => write(file))), [files.slice(0, 2), files.slice(2)]);
+	assert.deepEqual(sharing(files.slice(1, 2).map((file) => write(file))), [files.slice(1, 2)]);
+});
+
+test("a process has at most 16 files, and the processes of a folder have about as many each", () => {
+	const files = Array.from({ length: 35 }, (_, index) => write(`packages/many/${index}.test.mjs`));
+	assert.deepEqual(
+		sharing(files).map(({ length }) => length),
+		[12, 12, 11],
+	);
+});
+
+for (const [what, text] of Object.entries({
+	"clocks of its own": 'mock.timers.enable({ apis: ["Date"] });',
+	"a measurement of memory": "const before_bytes = process.memoryUsage().heapUsed;",
+	"flags of V8": 'setFlagsFromString("--expose-gc");',
+})) {
+	test(`a file with ${what} has its own process`, () => {
+		const others = ["packages/b/one.test.mjs", "packages/b/two.test.mjs"].map((file) => write(file));
+		assert.deepEqual(sharing([...others, write("packages/b/alone.test.mjs", text)])[1], ["packages/b/alone.test.mjs"]);
+	});
+}
+
+test("a long test has its own process", () => {
+	const files = ["packages/c/one.test.mjs", "packages/c/two.test.mjs", "packages/c/three.long.test.ts"];
+	assert.equal(sharing(files.map((file) => write(file))).length, 2);
+});
+
+test("each file of a process has its line, its time and its failures", () => {
+	const { status, text } = reported([
+		write("packages/d/1.test.mjs", 'test("fails", () => new Promise((_, reject) => setTimeout(reject, 300, "no")));'),
+		write("packages/d/2.test.mjs", 'describe("inner", () => test("passes", () => undefined));'),
+		write("packages/d/3.test.mjs", ""),
+	]);
+	assert.equal(status, 1, text);
+	assert.match(text, /^1 of 3 +0\.\d s .*\/1\.test\.mjs\n(?:.*\n)*2 of 3 .*\/2\.test\.mjs\n3 of 3 .*\/3.test.mjs\n/m);
+	assert.match(text, /slowest files\n +0\.\d s {2}packages\/d\/1\.test\.mjs\n/);
+	assert.match(text, /slowest tests\n +0\.\d s {2}packages\/d\/1\.test\.mjs: fails\n.*2\.test\.mjs: inner\n\n/);
+	assert.match(text, /tests 3\n.*pass 2\n.*fail 1\n/s);
+	assert.match(text, /failing tests:.*d\/1\.test\.mjs:.*fails/s);
+});
+
+test("the hooks of a file are for its own tests, and it is over before the next one begins", () => {
+	const steps = (name: string) => `
+		const log = (step) => (globalThis.log ??= []).push(step);
+		before(async () => { await new Promise((resolve) => setTimeout(resolve, 20)); log("${name} before"); });
+		beforeEach(() => log("${name} each"));
+		after(() => log("${name} after"));
+		test("${name}", () => log("${name}"));`;
+	const { status, text } = reported([
+		write("packages/e/1.test.mjs", steps("1")),
+		write("packages/e/2.test.mjs", `await new Promise((resolve) => setTimeout(resolve, 100));\n${steps("2")}`),
+		write(
+			"packages/e/3.test.mjs",
+			'const early = globalThis.log; test("3", () => assert.deepEqual([early, globalThis.log.join()], ' +
+				'[undefined, "1 before,1 each,1,1 after,2 before,2 each,2,2 after"]));',
+		),
+	]);
+	assert.equal(status, 0, text);
+});
+
+test("a file that cannot be loaded fails, with the error and its place, and the others run", () => {
+	const { status, text } = reported([write("packages/f/1.test.mjs", "absent();"), write("packages/f/2.test.mjs")]);
+	assert.equal(status, 1, text);
+	assert.match(text, /absent is not defined\n.*packages\/f\/1\.test\.mjs:3/);
+	assert.match(text, /pass 2\n/);
+});
+
+/** Runs the files in one process, as `npm test` does. */
+function reported(files: readonly string[]): { status: number | null; text: string } {
+	const program = join(root, "program.ts");
+	const module = (name: string) => JSON.stringify(import.meta.resolve(name));
+	writeFileSync(
+		program,
+		`import { run } from "node:test";
+		import { shareProcesses } from ${module("./groups.ts")};
+		import { report } from ${module("./report.ts")};
+		const units = shareProcesses(${JSON.stringify(files)}, ${JSON.stringify(root)}, ${JSON.stringify(root)});
+		const options = { units, folder: ${JSON.stringify(`${root}/`)}, isVerbose: false, write: (text) => process.stdout.write(text) };
+		const passed = await report(run({ files: units.map(({ entry }) => entry), cwd: ${JSON.stringify(root)} }), options);
+		process.exitCode = passed ? 0 : 1;`,
+	);
+	assert.equal(shareProcesses(files, root, root).length, 1);
+	const { status, stdout, stderr } = spawnSync(process.execPath, [program], { env: {}, encoding: "utf8" });
+	return { status, text: stdout + stderr };
+}
