@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { api } from "../harness/client.ts";
+import { eventually } from "../harness/engine-world.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { PASSWORD } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
@@ -72,4 +73,17 @@ test("the setup code that one server shows opens the other, once", options, asyn
 	await here.restart();
 	assert.equal(existsSync(fileOf(here, "setup-code")), false);
 	assert.doesNotMatch(runSql(postgres, DATABASE, "SELECT name FROM svc.meta"), /setup_code/);
+});
+
+test("when one server finds the database altered, the other one refuses, too", options, async () => {
+	const spy = (statement: string) => runSql(postgres, DATABASE, statement);
+	const isRefused = async (server: Server) => {
+		const { status, body } = await api(server).get<{ error?: { code: string } }>("/auth/whoami");
+		return status === 503 && body.error?.code === "database_altered";
+	};
+	spy("CREATE VIEW svc.spy AS SELECT 1 AS one");
+	await here.restart();
+	spy("DROP VIEW svc.spy");
+	assert.equal(await isRefused(here), true);
+	await eventually("the other server refuses", () => isRefused(there));
 });

@@ -9,6 +9,9 @@ export const SILENT_MS = 10_000;
 /** Maximum number of nodes in a list. */
 export const MAX_NODES = 100;
 
+/** Maximum number of alterations that servers tell one another. */
+export const MAX_ALTERATIONS = 20;
+
 /** A server that uses the store, from its start to its end: a restart makes another node. Design: §14 */
 export interface OwnNode {
 	id: string;

@@ -114,6 +114,8 @@ export interface Store extends Operations, BackupSource {
 	checkIntegrity(): Promise<IntegrityReport>;
 	/** Resolves when a change finds that another program has altered the database meanwhile; `health.alterations` names what. */
 	altered: Promise<void>;
+	/** Tells the servers that use the store what was found altered: none of them trusts it any more. */
+	tellAltered(found: readonly string[]): Promise<void>;
 	/** Tells what stores the data, and whether it can be reached. */
 	state(): StoreState;
 	/** Claims of leases among the servers that use the store. */

@@ -6,6 +6,7 @@ import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sea
 import { CommitUnknown, type Sql } from "./connection.ts";
 import type { Change } from "./database.ts";
 import { INDEXED_FIELDS, indexedFieldsOf } from "./event-index.ts";
+import { TOLD } from "./findings.ts";
 import { CHANGES_LOCK } from "./locks.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 import { createRowChanges, createRows } from "./rows.ts";
@@ -17,6 +18,8 @@ export interface Trust {
 	isSound(): boolean;
 	/** Notes what another program altered. */
 	lose(altered: string[]): void;
+	/** Notes what another server has found altered. */
+	hear(altered: readonly string[]): void;
 }
 
 /** The log and the rows as the running transaction has them. Nothing is remembered between transactions: another server may have made one. */
@@ -90,14 +93,16 @@ function outside(): never {
 }
 
 /** The newest event and the newest tip, where there are any. */
-type Newest = { [Column in keyof ChainEnd]: ChainEnd[Column] | null } & { sealed: Buffer | null };
+type Newest = { [Column in keyof ChainEnd]: ChainEnd[Column] | null } & { sealed: Buffer | null; told: string[] };
 
-const NEWEST = `SELECT seq, hash, sealed FROM (SELECT) AS always
+const NEWEST = `SELECT seq, hash, sealed, ${TOLD} AS told FROM (SELECT) AS always
 	LEFT JOIN (SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1) AS head ON true
 	LEFT JOIN (SELECT sealed FROM tip ORDER BY id DESC LIMIT 1) AS tip ON true`;
 
 async function begin(sql: Sql, trust: Trust): Promise<Running> {
 	const [newest] = await sql.rows<Newest>(NEWEST);
+
+	trust.hear(newest?.told ?? []);
 	const head = { seq: newest?.seq ?? 0, hash: newest?.hash ?? GENESIS };
 	const events: StoredEvent[] = [];
 	const chain = createChain(head, (event) => void events.push(event));

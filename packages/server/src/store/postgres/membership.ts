@@ -7,11 +7,12 @@ import { createClaims } from "./claims.ts";
 import type { Sql } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import { createDuties } from "./duties.ts";
+import { createExchange, type Known } from "./findings.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
 /** The nodes of a database, as one of them sees them. */
-interface Membership extends Pick<Store, "join" | "nodes" | "claims" | "duties"> {
+interface Membership extends Pick<Store, "join" | "nodes" | "claims" | "duties" | "tellAltered"> {
 	/** Names this node where it claims leases. */
 	claimant(): string | undefined;
 	/** Leaves. */
@@ -39,23 +40,37 @@ const LIST = `SELECT id, name, version, address, started_at,
  * Makes the membership of a server. Its signs of life and claims have a connection of their own: they wait for no change, no question and no disk.
  * @param pool answers who the nodes are
  * @param isShared whether others may be nodes of the same database
+ * @param known alterations of the database, which nodes tell one another
  */
-export function createMembership(links: Pick<Connections, "open">, pool: ReadPool, isShared: boolean): Membership {
+export function createMembership(
+	links: Pick<Connections, "open">,
+	pool: ReadPool,
+	isShared: boolean,
+	known: Known & { noticed: Promise<void> },
+): Membership {
 	let link: ReconnectingConnection | undefined;
 	let own: OwnNode | undefined;
 	let stopBeating = async () => {};
 	const turns = createSemaphore(1);
-	const sql: Pick<Sql, "run"> = {
-		async run(text, values) {
-			const release = await turns.acquire();
-			try {
-				if (link === undefined) throw storeUnavailable();
-				return await link.run(text, values);
-			} finally {
-				release();
-			}
-		},
+	const inTurn = async <Result>(ask: (sql: Sql) => Promise<Result>) => {
+		const release = await turns.acquire();
+		try {
+			if (link === undefined) throw storeUnavailable();
+			return await ask(link);
+		} finally {
+			release();
+		}
 	};
+	const sql: Sql = {
+		rows: (text, values) => inTurn((session) => session.rows(text, values)),
+		run: (text, values) => inTurn((session) => session.run(text, values)),
+	};
+	const exchangeFindings = createExchange(sql, known);
+	const exchange = async () => {
+		if (isShared && own !== undefined) await exchangeFindings(own.id);
+	};
+	// What could not be told now is told with the next sign of life.
+	void known.noticed.then(exchange).catch(() => undefined);
 	const add = ({ id, name, version, address, started_at }: OwnNode) =>
 		sql.run(JOIN, [id, name, version, address, started_at]);
 	const take: LeaseClaims["take"] = async (lease_id) => {
@@ -72,14 +87,21 @@ export function createMembership(links: Pick<Connections, "open">, pool: ReadPoo
 			for (const forget of FORGET) await sql.run(forget);
 			await add(node);
 			own = node;
+			await exchange();
 			stopBeating = beat(async () => {
 				// One that was forgotten joins again.
 				if ((await sql.run(BEAT, [node.id])) === 0) await add(node);
+				await exchange();
 			});
 		},
 		nodes: () => pool.ask((session) => session.rows<Node>(LIST)),
 		claims: isShared ? { isShared, take } : OWN_CLAIMS,
 		duties: isShared ? { take: takeDuty } : OWN_DUTIES,
+		async tellAltered(found) {
+			if (!isShared) return;
+			known.hear(found);
+			await exchange();
+		},
 		claimant: () => (isShared ? own?.id : undefined),
 		async close() {
 			await stopBeating();

@@ -8,6 +8,7 @@ import { type Changes, createChanges, type Trust } from "./changes.ts";
 import { claimDatabase } from "./claim-database.ts";
 import { withConnection } from "./connection.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
+import { forgetFindings, toldFindings } from "./findings.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
 import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createMembership } from "./membership.ts";
@@ -65,7 +66,13 @@ export async function openPostgresStore({
 		});
 		const findAlterations = await migrate(writing, now.toISOString(), pending);
 		const pools = await openReadPools(links);
-		const { join, nodes, claims, duties, ...membership } = createMembership(links, pools.requests, isShared);
+		await forgetFindings(writing, isShared);
+		const { join, nodes, claims, duties, tellAltered, ...membership } = createMembership(
+			links,
+			pools.requests,
+			isShared,
+			guard,
+		);
 		changes = createChanges(writing, guard, membership.claimant);
 		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared });
 		const adapter = createAdapter({
@@ -81,7 +88,7 @@ export async function openPostgresStore({
 			...adapter,
 			state: links.state,
 			alone: (work) => withConnection(address, (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
-			...{ join, nodes, claims, duties },
+			...{ join, nodes, claims, duties, tellAltered },
 			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
@@ -142,6 +149,7 @@ function integrityChecks(
 			]);
 			if (found.length > 0) guard.lose(found);
 			else guard.begin();
+			guard.hear(await pool.ask(toldFindings));
 		},
 		// The keys of this moment: rows of the snapshot may be under one that is destroyed meanwhile.
 		checkIntegrity: () =>
@@ -155,6 +163,11 @@ function createGuard(): Guard {
 	const macs = createRowMacs(undefined, system.randomBytes);
 	let keys: readonly RowKey[] | undefined;
 	let isSound = false;
+	const note = (altered: readonly string[]) => {
+		const news = altered.filter((one) => !found.includes(one));
+		found.push(...news);
+		if (news.length > 0) resolve();
+	};
 	return {
 		found,
 		noticed,
@@ -172,8 +185,8 @@ function createGuard(): Guard {
 		},
 		lose(altered) {
 			isSound = false;
-			found.push(...altered);
-			resolve();
+			note(altered);
 		},
+		hear: note,
 	};
 }

@@ -1,6 +1,7 @@
 /**
- * Makes the table of the work that one server does for all that share the database. Its rows have no MACs: they grant nothing, and each work may be done
- * twice. Design: §14
+ * Makes the tables of the work that one server does for all that share the database, and of the alterations that a server has found, for the others. Their
+ * rows have no MACs: they grant nothing. Each work may be done twice; a row of `alteration` makes servers refuse, and without it each still looks itself.
+ * Design: §14
  */
 export const SHARED_WORK = {
 	name: "0009-shared-work",
@@ -8,6 +9,11 @@ export const SHARED_WORK = {
 CREATE TABLE duty (
   name text COLLATE "C" PRIMARY KEY,
   node_id text COLLATE "C" NOT NULL
+);
+CREATE TABLE alteration (
+  node_id text COLLATE "C" NOT NULL,
+  found text COLLATE "C" NOT NULL,
+  PRIMARY KEY (node_id, found)
 );
 `,
 };
