@@ -1,5 +1,6 @@
 /* Sign-in at providers through two servers that share one database on a real PostgreSQL, each request at either of them. */
 import assert from "node:assert/strict";
+import { hash, randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { Api } from "../harness/client.ts";
 import { events } from "../harness/events.ts";
@@ -50,4 +51,43 @@ test("a login that began on one server ends on the other, once", options, async 
 	}
 	const reasons = (await events(world.there, world.root, "type=auth.login.failed")).map(({ data }) => data.reason);
 	assert.deepEqual(reasons, ["replay", "replay", "replay", "replay"]);
+});
+
+/** Signs in with a browser that a program sent, and comes back to another server. @returns the program's proof */
+async function signInForProgram(first: Api, second: Api) {
+	const verifier = randomBytes(32).toString("base64url");
+	const query = `cli_port=40001&cli_challenge=${hash("sha256", verifier, "base64url")}`;
+	const { path, headers } = await begin(first, query);
+	const answer = await second.get(path, { headers });
+	assert.equal(answer.status, 302, answer.text);
+	return { code: new URL(String(answer.headers.location)).searchParams.get("code") ?? "", verifier };
+}
+
+const redeem = (on: Api, proof: object) => on.post<Login>("/auth/sso/token", proof);
+
+test("a code that one server made is redeemed at the other, by one of ten that try", options, async () => {
+	const { here, there } = world;
+	const proof = await signInForProgram(here, there);
+	const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => redeem(index < 5 ? here : there, proof)));
+	const given = answers.filter(({ status }) => status === 200);
+	assert.equal(given.length, 1);
+	for (const on of [here, there]) ok(await on.get("/auth/whoami", { token: given[0]?.body.token }));
+	const another = await signInForProgram(there, here);
+	refused(await redeem(there, { ...another, verifier: "v".repeat(43) }), 401, "unauthorized");
+	refused(await redeem(here, another), 401, "unauthorized");
+});
+
+test("a finished login names nobody in the database, and one that is put back there is void", options, async () => {
+	const { here, there, runSql } = world;
+	const proof = await signInForProgram(here, there);
+	runSql("CREATE TABLE kept AS SELECT * FROM svc.sso_code");
+	assert.equal(runSql("SELECT count(*) FROM kept WHERE encode(sealed, 'escape') LIKE '%mallory%'"), "0");
+	assert.equal(runSql("SELECT count(*) FROM kept"), "1");
+	ok(await redeem(here, proof));
+	runSql("INSERT INTO svc.sso_code SELECT * FROM kept");
+	refused(await redeem(there, proof), 401, "unauthorized");
+	const late = await signInForProgram(here, there);
+	runSql(`UPDATE svc.sso_code SET sealed = (SELECT sealed FROM kept)`);
+	refused(await redeem(here, late), 401, "unauthorized");
+	runSql("DROP TABLE kept");
 });

@@ -1,15 +1,13 @@
-import { LRUCache } from "lru-cache";
+import { hash } from "node:crypto";
+import type { Keyring } from "../crypto/keyring.ts";
+import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.ts";
 import type { System } from "../system.ts";
 import type { Waiting } from "./flows.ts";
 import type { Asserted, SsoStore } from "./model.ts";
-import type { Provider } from "./providers.ts";
+import { openProvider, type Provider } from "./providers.ts";
 
-/** Milliseconds for which a code is valid, and how many logins can wait. */
+/** Milliseconds for which a code is valid. */
 export const CODE_MS = 60_000;
-const MAX_CODES = 1000;
-
-/** Finished logins that nobody has fetched yet, by their codes. */
-export type Codes = LRUCache<string, Pending>;
 
 /** A finished login. */
 export interface Pending {
@@ -21,14 +19,24 @@ export interface Pending {
 	isAsked?: boolean;
 }
 
-/** Makes the list of finished logins. A restart forgets them. */
-export const createCodes = (): Codes => new LRUCache({ max: MAX_CODES, ttl: CODE_MS, ttlAutopurge: true });
+/** A finished login as it waits: without the provider's settings. */
+type Kept = Omit<Pending, "provider"> & { provider: Pick<Provider, "id" | "name"> };
 
-/** Dependencies of taking a finished login. */
-interface CodeNeeds {
-	store: { sso: Pick<SsoStore, "provider"> };
-	system: Pick<System, "now">;
-	codes: Codes;
+/** Dependencies of keeping and taking finished logins. */
+export interface CodeNeeds {
+	store: { sso: Pick<SsoStore, "provider" | "keepCode" | "takeCode"> };
+	keyring: Pick<Keyring, "record" | "recordFor">;
+	system: Pick<System, "now" | "randomBytes">;
+}
+
+/** Keeps a finished login until its program fetches it. The store has a digest of the code, and a box that opens under this code alone. */
+export async function keepLogin({ store, keyring, system }: CodeNeeds, code: string, pending: Pending): Promise<void> {
+	const { id, name } = pending.provider;
+	const kept: Kept = { ...pending, provider: { id, name } };
+	const digest = digestOf(code);
+	const bytes = Buffer.from(JSON.stringify(kept));
+	const sealed = sealRecord(await keyring.record(""), contextOf(digest), bytes, system.randomBytes);
+	await store.sso.keepCode({ digest, sealed, until_ms: pending.until_ms }, system.now().getTime());
 }
 
 /**
@@ -37,14 +45,25 @@ interface CodeNeeds {
  * @returns undefined when there is none, it is too old, waits for another, or its provider's settings have changed
  */
 export async function takeLogin(
-	{ store, system, codes }: CodeNeeds,
+	needs: CodeNeeds,
 	code: string,
 	isTheirs: (waiting: Waiting) => boolean,
 ): Promise<Pending | undefined> {
-	const pending = codes.get(code);
-	codes.delete(code);
-	if (pending === undefined || !isTheirs(pending.waiting)) return undefined;
-	if (system.now().getTime() >= pending.until_ms) return undefined;
-	const { name, id } = pending.provider;
-	return (await store.sso.provider(name))?.id === id ? pending : undefined;
+	const { store, keyring, system } = needs;
+	const digest = digestOf(code);
+	const now_ms = system.now().getTime();
+	const sealed = await store.sso.takeCode(digest, now_ms);
+	const key = sealed && (await keyring.recordFor("", sealed));
+	const bytes = key && openRecord(key, contextOf(digest), sealed);
+	if (bytes === undefined) return undefined;
+	const kept = JSON.parse(bytes.toString()) as Kept;
+	if (!isTheirs(kept.waiting) || now_ms >= kept.until_ms) return undefined;
+	const row = await store.sso.provider(kept.provider.name);
+	return row?.id === kept.provider.id ? { ...kept, provider: await openProvider(needs, row) } : undefined;
+}
+
+const digestOf = (code: string): Buffer => hash("sha256", `code ${code}`, "buffer");
+
+function contextOf(digest: Buffer): EncryptionContext {
+	return { label: "sso_code.sealed", realm_id: "", environment: "", name: "", row_id: digest.toString("hex") };
 }

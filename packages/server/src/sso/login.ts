@@ -8,18 +8,16 @@ import type { Actor } from "../policy/model.ts";
 import { sourceGroup } from "../source.ts";
 import type { System } from "../system.ts";
 import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";
-import { CODE_MS, type Codes, type Pending, takeLogin } from "./codes.ts";
+import { CODE_MS, type CodeNeeds, keepLogin, type Pending, takeLogin } from "./codes.ts";
 import { hasSignedInSince } from "./decide.ts";
 import { type Flow, type Flows, isAskedAgain, usedBy, type Waiting } from "./flows.ts";
 import { type IdentityNeeds, type SignedIn, signIn } from "./identity.ts";
 import { type LinkNeeds, linkIdentity, proveForLink } from "./links.ts";
 import { finishLogin, type LoginResult, refusalAddress } from "./login-result.ts";
-import { type Asserted, type OneTime, ProviderUnavailable, SsoRefusal } from "./model.ts";
+import { type Asserted, MAX_CODE_MS, type OneTime, ProviderUnavailable, SsoRefusal } from "./model.ts";
 import { findProviderOf, type Provider, type ProviderNeeds, serviceProvider } from "./providers.ts";
 import { guarded, noteRefusal, type RefusalNeeds, refused } from "./refusals.ts";
 
-/** Milliseconds that somebody then has to type the code of an invitation, which a new account needs. */
-const INVITATION_MS = 5 * 60_000;
 const CODE_BYTES = 32;
 
 /** Dependencies of beginning a login. */
@@ -27,11 +25,13 @@ export type BeginNeeds = ProviderNeeds & RefusalNeeds & { flows: Flows };
 
 /** Dependencies of logins. */
 export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds, LinkNeeds {
-	store: ProviderNeeds["store"] & IdentityNeeds["store"] & LinkNeeds["store"] & { audit: Pick<AuditStore, "append"> };
+	store: ProviderNeeds["store"] &
+		IdentityNeeds["store"] &
+		LinkNeeds["store"] &
+		CodeNeeds["store"] & { audit: Pick<AuditStore, "append"> };
 	system: System;
 	keyring: ProviderNeeds["keyring"] & IdentityNeeds["keyring"] & LinkNeeds["keyring"];
 	flows: Flows;
-	codes: Codes;
 	throttle: Throttle;
 }
 
@@ -169,7 +169,7 @@ async function createResult(
 	if (waiting === null) return { cookie, signedIn: await signIn(needs, visitor, provider, asserted, used) };
 	for (const one of used) if (!(await needs.store.sso.consume(one))) throw new SsoRefusal("replay");
 	const code = needs.system.randomBytes(CODE_BYTES).toString("base64url");
-	needs.codes.set(code, { provider, asserted, waiting, until_ms: needs.system.now().getTime() + CODE_MS });
+	await keepLogin(needs, code, { provider, asserted, waiting, until_ms: needs.system.now().getTime() + CODE_MS });
 	return { cookie, location: `${waiting.address}?code=${code}` };
 }
 
@@ -196,7 +196,7 @@ export async function redeemCode(
 			signIn(needs, visitor, provider, asserted, [], { invitation }),
 		);
 	} catch (error) {
-		if (isUninvited(error)) keepForInvitation(needs, proof.code, pending);
+		if (isUninvited(error)) await keepForInvitation(needs, proof.code, pending);
 		throw error;
 	}
 }
@@ -206,10 +206,10 @@ export function isUninvited(error: unknown): error is AppError {
 	return error instanceof AppError && ["registration_disabled", "invalid_credentials"].includes(error.code);
 }
 
-function keepForInvitation({ codes, system }: LoginNeeds, code: string, pending: Pending): void {
-	const now_ms = system.now().getTime();
-	const until_ms = pending.isAsked === true ? pending.until_ms : now_ms + INVITATION_MS;
-	codes.set(code, { ...pending, until_ms, isAsked: true }, { ttl: Math.max(1, until_ms - now_ms) });
+/** Lets somebody type the code of an invitation, which a new account needs. */
+async function keepForInvitation(needs: LoginNeeds, code: string, pending: Pending): Promise<void> {
+	const until_ms = pending.isAsked === true ? pending.until_ms : needs.system.now().getTime() + MAX_CODE_MS;
+	await keepLogin(needs, code, { ...pending, until_ms, isAsked: true });
 }
 
 /** The person behind a code, as shown to the user. */
@@ -239,7 +239,7 @@ export async function linkByCode(
 	const pending = await redeem(needs, actor, proof);
 	const { provider, asserted } = pending;
 	if (owner) await guarded(needs, actor, provider, () => linkIdentity(needs, actor, owner, provider, asserted));
-	else needs.codes.set(proof.code, pending);
+	else await keepLogin(needs, proof.code, pending);
 	return {
 		provider: provider.name,
 		email: asserted.email ?? "",

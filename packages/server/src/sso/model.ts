@@ -3,7 +3,7 @@ import type { Account, KnownSource, OwnerProof, Session, UsedInvitation } from "
 import type { AuditEvent } from "../audit/model.ts";
 import { errorMessage, Instant, RequiredText, Text, Uuid } from "../messages.ts";
 import { normalizable } from "../normal-text.ts";
-import { type Port, read, write } from "../operation.ts";
+import { brief, type Port, read, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
 /** Protocols of providers. Spec: API › Resources and their fields */
@@ -197,6 +197,21 @@ export type RoleLimit = "bindings_per_realm" | "bindings_per_account";
  */
 export type SsoOutcome = "done" | "replay" | "changed" | "not_invited" | RoleLimit;
 
+/** Finished logins that wait for their programs at the same time. */
+export const MAX_CODES = 1000;
+
+/** Milliseconds for which a finished login waits at most: while only an invitation is missing. */
+export const MAX_CODE_MS = 5 * 60_000;
+
+/** A finished login that waits for its program. */
+export interface WaitingCode {
+	/** Of the code. */
+	digest: Buffer;
+	/** The login as JSON, sealed for this digest. */
+	sealed: Buffer;
+	until_ms: number;
+}
+
 /** Operations of the store on single sign-on. */
 export const ssoOperations = {
 	/** All providers by name. */
@@ -224,6 +239,10 @@ export const ssoOperations = {
 		>(),
 	/** Uses up a one-time value; false when it was used before. */
 	consume: write<(used: OneTime) => boolean>({ forgets: [] }),
+	/** Keeps a finished login until its code brings it, in place of the one that ends first when there are too many. */
+	keepCode: brief<(code: WaitingCode, now_ms: number) => void>(),
+	/** Takes the box of the login that a code stands for, once; undefined when there is none, or it has ended. */
+	takeCode: brief<(digest: Buffer, now_ms: number) => Buffer | undefined>(),
 	/** Forgets the one-time values that need not be remembered any more. */
 	forgetUsed: write<(before: string) => number>({ forgets: [], inBatches: true }),
 };

@@ -2,7 +2,7 @@ import { AppError } from "../errors.ts";
 import { requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";
-import { type Codes, takeLogin } from "./codes.ts";
+import { type CodeNeeds, takeLogin } from "./codes.ts";
 import { isReauthentication } from "./flows.ts";
 import { identityOf } from "./identity.ts";
 import { type BeginNeeds, beginLogin, type Redirect } from "./login.ts";
@@ -11,7 +11,7 @@ import { findProviderOf, type Provider, type ProviderNeeds } from "./providers.t
 import { guarded, noteRefusal } from "./refusals.ts";
 
 /** Dependencies of ending a reauthentication. */
-export type ReauthenticationNeeds = ProviderNeeds & DirectoryNeeds & { codes: Codes };
+export type ReauthenticationNeeds = ProviderNeeds & DirectoryNeeds & CodeNeeds;
 
 const DOING = "confirm who its owner is";
 

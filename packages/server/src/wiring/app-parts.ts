@@ -21,7 +21,7 @@ export interface AppParts {
 	master: MasterKeySource;
 	renewal: RowRenewal;
 	system: System;
-	/** What was made in another era of the store is void: see `backups.era`. */
+	/** Era of the store: what was made in another one is void. */
 	era: string;
 	log: Log;
 	build: Build;

@@ -48,7 +48,6 @@ import { secretRoutes } from "../secrets/routes.ts";
 import { createWholeReads } from "../secrets/snapshot.ts";
 import { createLongQuestions, createVerifications } from "../semaphore.ts";
 import { createDirectories } from "../sso/ask-directory.ts";
-import { createCodes } from "../sso/codes.ts";
 import { createFlows } from "../sso/flows.ts";
 import { ssoRoutes } from "../sso/routes.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
@@ -169,7 +168,7 @@ interface Care {
 function createSso({ system, keyring, era, address, limits, protocols }: AppParts) {
 	const isSecure = () => address().startsWith("https:");
 	const flows = createFlows(system, { keys: () => keyring.session(), era }, isSecure);
-	return { flows, limits, protocols, codes: createCodes(), directory: createDirectories(limits) };
+	return { flows, limits, protocols, directory: createDirectories(limits) };
 }
 
 /** Makes the console from the rules' parts. */

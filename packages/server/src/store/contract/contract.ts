@@ -8,6 +8,7 @@ import { auditComparisonContract } from "./audit-comparison.ts";
 import { auditDayContract } from "./audit-days.ts";
 import { auditKeyContract } from "./audit-keys.ts";
 import { backupContract } from "./backups.ts";
+import { briefFactContract } from "./brief-facts.ts";
 import { changedRealmContract } from "./changed-realms.ts";
 import { commonTextContract } from "./common-texts.ts";
 import { copyContract } from "./copies.ts";
@@ -50,6 +51,7 @@ const PROMISES = {
 	"audit comparison": auditComparisonContract,
 	"audit keys": auditKeyContract,
 	backups: backupContract,
+	"brief facts": briefFactContract,
 	"changed realms": changedRealmContract,
 	"common texts": commonTextContract,
 	copies: copyContract,

@@ -2,5 +2,6 @@
 export const SHARED_TABLES: Readonly<Record<string, string>> = {
 	challenge_count: "bounds what is stored, and grants nothing: the challenge is marked in sso_used",
 	lease_claim: "delays a revocation by the time of one claim at most",
+	sso_code: "a box that opens under its own code alone; one that was taken is marked in sso_used",
 	node: "shown to people, decides nothing",
 };

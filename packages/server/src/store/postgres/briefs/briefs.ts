@@ -3,6 +3,7 @@ import type { All, Change } from "../database.ts";
 import type { ReadPool } from "../read-pools.ts";
 import type { Writer } from "../writer.ts";
 import { challengeChanges, countChallenges } from "./challenges.ts";
+import { codeChanges } from "./sso-codes.ts";
 
 /** Where facts of minutes are kept. */
 interface Ways {
@@ -18,10 +19,12 @@ export function createBriefs({ change, writer, pool }: Ways): All<Briefs> {
 		(...args: Args) =>
 			writer.run(run as (...args: unknown[]) => Promise<unknown>, args) as Promise<Result>;
 	const { useChallenge } = challengeChanges(change);
+	const { keepCode, takeCode } = codeChanges(change);
 	return {
 		factors: {
 			useChallenge: inChange(useChallenge),
 			countChallenges: (now_ms) => pool.ask((session) => countChallenges(session, now_ms)),
 		},
+		sso: { keepCode: inChange(keepCode), takeCode: inChange(takeCode) },
 	};
 }

@@ -11,5 +11,12 @@ CREATE TABLE challenge_count (
   until_ms bigint NOT NULL
 );
 CREATE INDEX challenge_count_by_end ON challenge_count (until_ms, user_id);
+
+CREATE TABLE sso_code (
+  digest bytea PRIMARY KEY,
+  sealed bytea NOT NULL,
+  until_ms bigint NOT NULL
+);
+CREATE INDEX sso_code_by_end ON sso_code (until_ms, digest);
 `,
 };

@@ -10,10 +10,10 @@ export const liveRealm = (columns: string): string => `SELECT ${columns} ${isLiv
 export const LIVE_REALM = liveRealm("user_id");
 
 /** Selects id and owner of a realm that is not deleted, by its slug. */
-export const LIVE_REALM_BY_SLUG = `SELECT id, user_id ${isLive("slug")}`;
+const LIVE_REALM_BY_SLUG = `SELECT id, user_id ${isLive("slug")}`;
 
 /** Looks at the deleted realms that had a slug: the view refuses one that another program marked as deleted. */
-export const DELETED_BY_SLUG = `SELECT count(*) FROM ${verified("realm")} WHERE slug = ? AND deleted_at IS NOT NULL`;
+const DELETED_BY_SLUG = `SELECT count(*) FROM ${verified("realm")} WHERE slug = ? AND deleted_at IS NOT NULL`;
 
 /** Prepares the question whether a realm has a slug. The slug of one that another program marked as deleted stays taken. */
 export function slugTaken(db: Database): (slug: string) => boolean {

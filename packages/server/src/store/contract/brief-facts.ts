@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { after, test } from "node:test";
+import { MAX_CODES } from "../../sso/model.ts";
+import { newId } from "../../testing/rows.ts";
+import type { OpenStore } from "./open-store.ts";
+
+/** Tests the port's promises about facts of minutes. */
+export async function briefFactContract(openStore: OpenStore): Promise<void> {
+	const { sso } = (await openStore({ after })).store;
+
+	const digest = () => hash("sha256", newId(), "buffer");
+
+	test("a finished login is taken once, by one of ten that bring its code at the same time, until it ends", async () => {
+		const code = (until_ms: number) => ({ digest: digest(), sealed: Buffer.from(newId()), until_ms });
+		const [one, ended, kept] = [code(2000), code(1500), code(2000)];
+		for (const each of [one, ended, kept]) await sso.keepCode(each, 1000);
+		const taken = await Promise.all(Array.from({ length: 10 }, () => sso.takeCode(one.digest, 1999)));
+		assert.deepEqual(taken.filter(Boolean), [one.sealed]);
+		assert.equal(await sso.takeCode(ended.digest, 1500), undefined);
+		assert.equal(await sso.takeCode(digest(), 1500), undefined);
+		const again = { ...kept, sealed: Buffer.from(newId()), until_ms: 3000 };
+		await sso.keepCode(again, 1999);
+		assert.deepEqual(await sso.takeCode(kept.digest, 2500), again.sealed);
+	});
+
+	test("very many finished logins leave the newest thousand", async () => {
+		const codes = Array.from({ length: MAX_CODES + 2 }, (_, index) => ({
+			digest: digest(),
+			sealed: Buffer.from(newId()),
+			until_ms: 10_000 + index,
+		}));
+		await Promise.all(codes.map((code) => sso.keepCode(code, 5000)));
+		const [first, second, third] = codes;
+		assert.equal(await sso.takeCode(first?.digest ?? assert.fail(), 5000), undefined);
+		assert.equal(await sso.takeCode(second?.digest ?? assert.fail(), 5000), undefined);
+		assert.deepEqual(await sso.takeCode(third?.digest ?? assert.fail(), 5000), third?.sealed);
+	});
+}
