@@ -65,7 +65,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		// Decisions within a transaction use the nouns' own rules.
 		{
 			from: /^store\/(sqlite|postgres|memory)\//,
-			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|key-parts|granting-types|rights|machine-rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
+			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|key-parts|granting-(types|rows)|rights|machine-rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
 		},
 		{ from: /^policy\//, may: /^(policy\/|crypto\/(api-token|session)\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^realms\//, may: /^(realms\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },

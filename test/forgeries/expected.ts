@@ -11,11 +11,15 @@ const UNREAD = "the server reads it nowhere, or makes it anew";
 
 /** Columns that no MAC covers, in which a change is noticed nevertheless. */
 const FREE_BUT_NOTICED = [
+	"api_token.name",
+	"api_token.prefix",
 	"deleted_version.value",
 	"engine_config.sealed",
 	"factor.sealed",
 	"keyring.wrapped",
 	"lease.payload",
+	"machine_token.name",
+	"machine_token.prefix",
 	"realm.bytes",
 	"realm.keys",
 	"secret_version.value",

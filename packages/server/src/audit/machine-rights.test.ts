@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aTrust } from "../testing/rows.ts";
+import { tokenLabel } from "../tokens/model.ts";
 import { type Trust, trustFacts } from "../trusts/model.ts";
 import type { EventType } from "./event-types.ts";
 import { LoggedMachines } from "./machine-rights.ts";
@@ -8,12 +9,15 @@ import type { EventData, StoredEvent } from "./model.ts";
 
 const MACHINE = "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d";
 
+/** Name and prefix of every token. */
+const NAMED = { name: "t", prefix: "svc_abcd" };
+
 /** Compares the rows with the log, whose machine and its realm are there. Returns each problem. */
 function compare(trusts: Trust[], log: [type: EventType, facts: EventData][], tokens: string[] = []) {
 	const machine = { id: MACHINE, realm_id: "r", name: "m", role: "viewer", scopes: "read" };
 	const rows = {
 		machines: [{ ...machine, environment: null, engines: null }],
-		machine_tokens: tokens.map((id) => ({ id, machine_id: MACHINE, expires_at: "2030-01-01" })),
+		machine_tokens: tokens.map((id) => ({ id, ...NAMED, machine_id: MACHINE, expires_at: "2030-01-01" })),
 		trusts,
 	};
 	const logged = new LoggedMachines(rows);
@@ -48,6 +52,20 @@ test("a trust is reported when any column differs from the log", () => {
 		assert.deepEqual(found, [["trust", trust.id, "changed", 2]], JSON.stringify(change));
 	}
 	assert.deepEqual(compare([trust], []), [["trust", trust.id, "unknown", undefined]]);
+});
+
+test("a machine's token under another's name or prefix, by which people revoke it, is reported", () => {
+	const token = (label: string) =>
+		["machine.token.created", { token_made: "t", label, machine_id: MACHINE, expires_at: "2030-01-01" }] as [
+			EventType,
+			EventData,
+		];
+	assert.deepEqual(compare([], [token(tokenLabel(NAMED))], ["t"]), []);
+	for (const other of [
+		{ ...NAMED, name: "u" },
+		{ ...NAMED, prefix: "svc_efgh" },
+	])
+		assert.deepEqual(compare([], [token(tokenLabel(other))], ["t"]), [["machine_token", "t", "changed", 2]]);
 });
 
 test("a trust and its tokens end when it is removed or replaced, or when its machine is deleted or its realm restored", () => {

@@ -1,4 +1,5 @@
 import { RECENTLY_MADE_MS } from "../revocation/model.ts";
+import { tokenLabel } from "../tokens/model.ts";
 import { trustFacts } from "../trusts/model.ts";
 import type { Difference, When } from "./comparison.ts";
 import type { StoredEvent } from "./model.ts";
@@ -16,7 +17,7 @@ export interface MachineRows {
 		environment: string | null;
 		engines: string | null;
 	}[];
-	machine_tokens: { id: string; machine_id: string; expires_at: string }[];
+	machine_tokens: { id: string; machine_id: string; name: string; prefix: string; expires_at: string }[];
 	trusts: TrustRow[];
 }
 
@@ -49,6 +50,8 @@ interface LoggedToken {
 	machine_id: string;
 	/** The trust that gave it. */
 	trust_id: string | undefined;
+	/** Stands for the names by which people know it; undefined in older events. */
+	label: string | undefined;
 	until: string;
 	made_by: string;
 	made_at: string;
@@ -80,12 +83,12 @@ export class LoggedMachines {
 	readonly #effects: Readonly<Record<MachineType, (event: StoredEvent, facts: Facts) => void>> = {
 		"machine.set": (event, facts) => this.#set(event, facts),
 		"machine.deleted": (event, { machine_id }) => this.#endMachine(String(machine_id), event),
-		"machine.token.created": (event, { token_made, machine_id, trust_id, expires_at }) => {
+		"machine.token.created": (event, { token_made, label, machine_id, trust_id, expires_at }) => {
 			// Others have expired, or ended: nothing records the first.
 			if (!this.#current.has(keyOf("machine_token", String(token_made)))) return;
 			const [made_by, made_at] = [event.actor, event.timestamp];
-			const given_by = trust_id === undefined ? undefined : String(trust_id);
-			const token = { machine_id: String(machine_id), trust_id: given_by, until: String(expires_at) };
+			const [given_by, known_as] = [trust_id, label].map((fact) => (fact === undefined ? undefined : String(fact)));
+			const token = { machine_id: String(machine_id), trust_id: given_by, label: known_as, until: String(expires_at) };
 			this.#tokens.set(String(token_made), { ...token, made_by, made_at, by: event });
 		},
 		"machine.token.revoked": (event, { token_revoked }) => this.#endToken(String(token_revoked), event),
@@ -125,10 +128,12 @@ export class LoggedMachines {
 			const isSame = logged?.terms === termsOf(machine);
 			if (!isSame) found.push(this.#difference("machine", machine.id, logged?.by));
 		}
-		for (const { id, machine_id, expires_at } of machine_tokens) {
+		for (const token of machine_tokens) {
+			const { id, machine_id, expires_at } = token;
 			const logged = this.#tokens.get(id);
 			const isSame = logged !== undefined && logged.machine_id === machine_id && expires_at <= logged.until;
-			if (!isSame) found.push(this.#difference("machine_token", id, logged?.by));
+			const isSameName = logged?.label === undefined || logged.label === tokenLabel(token);
+			if (!isSame || !isSameName) found.push(this.#difference("machine_token", id, logged?.by));
 		}
 		for (const trust of trusts) {
 			const logged = this.#trusts.get(trust.id);

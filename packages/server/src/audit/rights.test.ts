@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { tokenLabel } from "../tokens/model.ts";
 import type { EventType } from "./event-types.ts";
+import type { GrantingRows } from "./granting-rows.ts";
 import type { EventData } from "./model.ts";
-import { type GrantingRows, LoggedRights } from "./rights.ts";
+import { LoggedRights } from "./rights.ts";
 
 const NOTHING: GrantingRows = {
 	accounts: [],
@@ -47,6 +49,8 @@ function aLog(rows?: GrantingRows) {
 const aToken = (id: string, given: Partial<GrantingRows["tokens"][number]> = {}) => ({
 	id,
 	user_id: "ada",
+	name: "ci",
+	prefix: "svc_abcd",
 	scopes: "read",
 	realm_id: null,
 	environment: null,
@@ -154,6 +158,16 @@ test("revoking a token ends the tokens it made; a token may be missing or end ea
 	assert.deepEqual(log.against({ tokens: [{ ...first, engines: null }] }), ["token first changed 1"]);
 	log.add("auth.token.revoked", "ada", { token_revoked: "first" });
 	assert.deepEqual(log.against({ tokens }), ["token first ended 5", "token second ended 5", "token third ended 5"]);
+});
+
+test("a token under another's name or prefix, by which people revoke it, differs; an older event tells neither", () => {
+	const log = aLog();
+	const label = tokenLabel({ name: "ci", prefix: "svc_abcd" });
+	log.add("auth.token.created", "ada", tokenMade("t", { label }));
+	log.add("auth.token.created", "ada", tokenMade("older"));
+	assert.deepEqual(log.against({ tokens: [aToken("t"), aToken("older", { name: "x", prefix: "y" })] }), []);
+	for (const given of [{ name: "deploy" }, { prefix: "svc_efgh" }])
+		assert.deepEqual(log.against({ tokens: [aToken("t", given)] }), ["token t changed 1"]);
 });
 
 test("revoking access ends the tokens and recent links of the event, except the token that made the request", () => {

@@ -1,27 +1,9 @@
 import { RECENTLY_MADE_MS } from "../revocation/model.ts";
+import { tokenLabel } from "../tokens/model.ts";
 import type { Difference, When } from "./comparison.ts";
+import type { GrantingRows } from "./granting-rows.ts";
 import type { GrantingType } from "./granting-types.ts";
 import type { StoredEvent } from "./model.ts";
-
-/** Rows that grant access and that the log can confirm. */
-export interface GrantingRows {
-	accounts: { id: string; instance_admin: number; disabled_at: string | null }[];
-	realms: { id: string; user_id: string; deleted_at: string | null }[];
-	bindings: { realm_id: string; user_id: string; role: string }[];
-	tokens: {
-		id: string;
-		user_id: string;
-		scopes: string;
-		realm_id: string | null;
-		environment: string | null;
-		engines: string | null;
-		expires_at: string | null;
-	}[];
-	/** The active configurations. */
-	configs: { id: string; engine: string; realm_id: string }[];
-	providers: { name: string; id: string }[];
-	identities: { id: string; user_id: string }[];
-}
 
 type Kind = Difference["kind"];
 
@@ -31,6 +13,8 @@ interface Right {
 	terms: string | undefined;
 	/** Expiry; later than any time if there is none. */
 	until: string;
+	/** Stands for the names by which people know it; undefined when the event does not tell them. */
+	label?: string | undefined;
 }
 
 /** A right as an event grants it; without an end unless the event names one. */
@@ -141,8 +125,8 @@ export class LoggedRights {
 		return found;
 	}
 
-	#grant(kind: Kind, id: string, { terms, until = NEVER }: Granted, by: When): void {
-		this.#logged.set(keyOf(kind, id), { right: { terms, until }, by });
+	#grant(kind: Kind, id: string, { until = NEVER, ...granted }: Granted, by: When): void {
+		this.#logged.set(keyOf(kind, id), { right: { ...granted, until }, by });
 	}
 
 	#grantIn(realm_id: string, kind: Kind, id: string, granted: Granted, by: When): void {
@@ -208,7 +192,16 @@ export class LoggedRights {
 	}
 
 	#createToken(event: StoredEvent, facts: Facts): void {
-		const { token_made, limited_to = "", scopes, environment = "", engines = "", expires_at = "", token_id } = facts;
+		const {
+			token_made,
+			label,
+			limited_to = "",
+			scopes,
+			environment = "",
+			engines = "",
+			expires_at = "",
+			token_id,
+		} = facts;
 		const id = String(token_made);
 		const limits = [limited_to, environment, engines].map(String);
 		const realm_id = String(limited_to);
@@ -217,7 +210,8 @@ export class LoggedRights {
 		if (made !== undefined) made.push(id);
 		else if (token_id !== undefined) this.#made.set(String(token_id), [id]);
 		const terms = tokenTerms(event.actor, String(scopes), limits);
-		this.#grantIn(realm_id, "token", id, { terms, until: expires_at === "" ? NEVER : String(expires_at) }, event);
+		const granted = { terms, until: String(expires_at || NEVER), label: textOf(label) };
+		this.#grantIn(realm_id, "token", id, granted, event);
 	}
 
 	/** Ends a token and all that it made, directly or through others. */
@@ -260,11 +254,12 @@ export class LoggedRights {
 	}
 }
 
-function problemOf(logged: Logged | undefined, { terms, until }: Right): Difference["problem"] | undefined {
+function problemOf(logged: Logged | undefined, right: Right): Difference["problem"] | undefined {
 	if (logged === undefined) return "unknown";
-	if (logged.right === undefined) return "ended";
-	const isSame = logged.right.terms === undefined || logged.right.terms === terms;
-	return isSame && until <= logged.right.until ? undefined : "changed";
+	const { right: granted } = logged;
+	if (granted === undefined) return "ended";
+	const isSame = (["terms", "label"] as const).every((of) => granted[of] === undefined || granted[of] === right[of]);
+	return isSame && right.until <= granted.until ? undefined : "changed";
 }
 
 const ADMIN = "admin";
@@ -280,15 +275,17 @@ const partsOf = (key: string) => key.split("\n") as [kind: Kind, id: string];
 
 /** Every right that the rows grant. */
 function* rightsOf(rows: GrantingRows): Generator<{ kind: Kind; id: string; right: Right }> {
-	const of = (kind: Kind, id: string, terms: string, until = NEVER) => ({ kind, id, right: { terms, until } });
+	const of = (kind: Kind, id: string, terms: string) => ({ kind, id, right: { terms, until: NEVER } });
 	for (const { id, instance_admin, disabled_at } of rows.accounts)
 		yield of("account", id, accountTerms(instance_admin === 1, disabled_at !== null));
 	for (const { id, user_id, deleted_at } of rows.realms)
 		yield of("realm", id, realmTerms(user_id, deleted_at !== null));
 	for (const { realm_id, user_id, role } of rows.bindings) yield of("binding", `${realm_id} ${user_id}`, role);
-	for (const { id, user_id, scopes, realm_id, environment, engines, expires_at } of rows.tokens) {
+	for (const token of rows.tokens) {
+		const { id, user_id, scopes, realm_id, environment, engines, expires_at } = token;
 		const roles = engines === null ? "" : (JSON.parse(engines) as string[]).join();
-		yield of("token", id, tokenTerms(user_id, scopes, [realm_id ?? "", environment ?? "", roles]), expires_at ?? NEVER);
+		const terms = tokenTerms(user_id, scopes, [realm_id ?? "", environment ?? "", roles]);
+		yield { kind: "token", id, right: { terms, until: expires_at ?? NEVER, label: tokenLabel(token) } };
 	}
 	for (const { id, engine, realm_id } of rows.configs) yield of("engine", `${engine} ${realm_id}`, id);
 	for (const { name, id } of rows.providers) yield of("provider", name, id);

@@ -8,6 +8,7 @@ import type { AccessNeeds } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor, Scope } from "../policy/model.ts";
 import type { System } from "../system.ts";
+import { tokenLabel } from "../tokens/model.ts";
 import { authorizeReading, findMachine, manageMachines, requireRoleOf, tooMany } from "./manage.ts";
 import {
 	isMachineName,
@@ -137,7 +138,8 @@ export async function createMachineToken(
 		expires_at: new Date(now.getTime() + life_ms).toISOString(),
 		last_used_at: null,
 	};
-	const facts = { token_made: row.id, machine_id: machine.id, name: machine.name, expires_at: row.expires_at };
+	const { id: token_made, expires_at } = row;
+	const facts = { token_made, label: tokenLabel(row), machine_id: machine.id, name: machine.name, expires_at };
 	const event = eventBy(actor, now, "machine.token.created", realm, facts);
 	const outcome = await needs.store.machines.addToken(row, event);
 	if (outcome === "gone") throw new AppError("not_found", "machine not found: it has just been deleted");

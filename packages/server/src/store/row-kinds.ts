@@ -26,6 +26,7 @@ export interface RowKind {
 }
 
 const SHOWN = "shown to people, decides nothing";
+const LABELLED = "shown to people, who revoke by it: the log has a digest of it, which its verification compares";
 const SEALED = "a box that opens in this row alone";
 const VALUES = "it grants nobody access, and the sums of the tip show what was put back";
 const NEXT_LOOK =
@@ -109,7 +110,7 @@ export const ROW_KINDS = {
 		key: ["id"],
 		covered: ["user_id", "digest", "scopes", "realm_id", "environment", "expires_at", "engines", "maker_id"],
 		bytes: ["digest"],
-		free: { name: SHOWN, prefix: SHOWN, last_used_at: SHOWN, created_at: SHOWN },
+		free: { name: LABELLED, prefix: LABELLED, last_used_at: SHOWN, created_at: SHOWN },
 		sum: "access",
 		altered: "absent",
 	},
@@ -138,7 +139,7 @@ export const ROW_KINDS = {
 		key: ["id"],
 		covered: ["machine_id", "digest", "trust_id", "created_by", "created_at", "expires_at"],
 		bytes: ["digest"],
-		free: { name: SHOWN, prefix: SHOWN, last_used_at: SHOWN },
+		free: { name: LABELLED, prefix: LABELLED, last_used_at: SHOWN },
 		sum: "access",
 		altered: "absent",
 	},

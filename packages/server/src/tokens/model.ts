@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, Environment, errorMessage, instantOf, RequiredPlainText, Text } from "../messages.ts";
@@ -45,6 +46,14 @@ export const CreateToken = v.object({
 	expires_at: v.nullish(instantOf("expires_at")),
 	purpose: v.nullish(v.picklist([FOR_BACKUPS], errorMessage("validation_failed", "purpose must be backup"))),
 });
+
+/**
+ * Stands in the log for the name and prefix by which people know a token, and revoke it: no MAC covers them, and a name that another program gave to another
+ * token would let the one that was meant live on.
+ */
+export function tokenLabel({ name, prefix }: { name: string; prefix: string }): string {
+	return hash("sha256", JSON.stringify([name, prefix])).slice(0, 32);
+}
 
 export interface ApiToken {
 	id: string;

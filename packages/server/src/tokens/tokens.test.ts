@@ -9,6 +9,7 @@ import { actorOf } from "../testing/actor.ts";
 import { factsOf } from "../testing/events.ts";
 import { anEvent, aSession, aToken } from "../testing/rows.ts";
 import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
+import { tokenLabel } from "./model.ts";
 import { createToken, listTokens, type NewToken, revokeToken } from "./tokens.ts";
 
 const ROLES = ["keyvalue:readonly", "keyvalue:admin", "totp"];
@@ -158,7 +159,7 @@ test("the token itself is answered once and kept nowhere: neither in the databas
 
 test("making a token is in the log with what it may do, and what is refused makes none", async () => {
 	const before = await store.tokens.count(owner.id);
-	const { id } = await make(maker({ environment: "prod" }), { expires_at: SOON });
+	const { id, ...made } = await make(maker({ environment: "prod" }), { expires_at: SOON });
 	assert.equal(await outcome(make(maker({ scopes: [] }))), "insufficient_scope");
 	assert.equal(await store.tokens.count(owner.id), before + 1);
 	const scopes = [{ realm_ids: [""], actor: owner.id }];
@@ -166,6 +167,7 @@ test("making a token is in the log with what it may do, and what is refused make
 	const [event] = await store.audit.list({ ...query, type: "auth.token.created" }, undefined, 1);
 	assert.deepEqual(factsOf(event ?? assert.fail("no event")), {
 		token_made: id,
+		label: tokenLabel(made),
 		limited_to: "",
 		scopes: "read",
 		environment: "prod",

@@ -15,7 +15,7 @@ import type { Actor, Purpose, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { QuestionNeeds } from "../semaphore.ts";
 import type { System } from "../system.ts";
-import { type ApiToken, MAX_TOKENS, TOKEN_KEPT_DAYS, type TokenStore } from "./model.ts";
+import { type ApiToken, MAX_TOKENS, TOKEN_KEPT_DAYS, type TokenStore, tokenLabel } from "./model.ts";
 
 /** Dependencies of the rules of API tokens. */
 export interface TokenNeeds {
@@ -75,6 +75,7 @@ export async function createToken(
 	};
 	const facts = {
 		token_made: id,
+		label: tokenLabel(row),
 		limited_to: limits.realm_id ?? "",
 		scopes,
 		environment: limits.environment ?? "",

@@ -8,6 +8,7 @@ import { isMachineName, type MachineStore, type MachineToken, type NamedMachine 
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import { releaseSlot } from "../request-slot.ts";
 import type { System } from "../system.ts";
+import { tokenLabel } from "../tokens/model.ts";
 import { findTrust, type SearchNeeds } from "./find-trust.ts";
 import { type Jwt, readJwt } from "./jwt.ts";
 import type { JwtSources } from "./jwt-sources.ts";
@@ -151,7 +152,14 @@ async function giveToken(
 	};
 	const { id: token_made, expires_at } = row;
 	const about = { trust_id: trust.id, trust: trust.name, ...(await noteSource(needs, visitor, jwt, trust, found)) };
-	const facts = { token_made, machine_id: machine.id, name: machine.name, ...about, expires_at };
+	const facts = {
+		token_made,
+		label: tokenLabel(row),
+		machine_id: machine.id,
+		name: machine.name,
+		...about,
+		expires_at,
+	};
 	const event = eventOf(visitor, now, "machine.token.created", found, facts);
 	const used = trust.single_use ? useOf(jwt, trust, realm.id, exp) : undefined;
 	const outcome = await needs.store.trusts.exchange({ token: row, used }, event);

@@ -1,8 +1,9 @@
 import type { Database } from "better-sqlite3";
 import type { Comparison, Difference } from "../../audit/comparison.ts";
+import type { GrantingRows } from "../../audit/granting-rows.ts";
 import { GRANTING_TYPES } from "../../audit/granting-types.ts";
 import { LoggedMachines, MACHINE_TYPES, type MachineRows } from "../../audit/machine-rights.ts";
-import { type GrantingRows, LoggedRights } from "../../audit/rights.ts";
+import { LoggedRights } from "../../audit/rights.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { joinDifferences } from "../row-descriptions.ts";
 import { joinNamed } from "../row-replay.ts";
@@ -47,7 +48,7 @@ function grantingRows(db: Database): GrantingRows {
 		accounts: all("id, instance_admin, disabled_at", "account"),
 		realms: all("id, user_id, deleted_at", "realm"),
 		bindings: all("realm_id, user_id, role", "binding"),
-		tokens: all("id, user_id, scopes, realm_id, environment, engines, expires_at", "api_token"),
+		tokens: all("id, user_id, name, prefix, scopes, realm_id, environment, engines, expires_at", "api_token"),
 		configs: all("id, engine, realm_id", "engine_config WHERE state = 'active'"),
 		providers: all("name, id", "sso_provider"),
 		identities: all("id, user_id", "sso_identity"),
@@ -62,7 +63,7 @@ function machineRows(db: Database): MachineRows {
 	const all = <Row>(columns: string, from: string) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as Row[];
 	return {
 		machines: all("id, realm_id, name, role, scopes, environment, engines", "machine"),
-		machine_tokens: all("id, machine_id, expires_at", "machine_token"),
+		machine_tokens: all("id, machine_id, name, prefix, expires_at", "machine_token"),
 		trusts: all<TrustRow>("*", "trust").map((row) => ({ ...row, single_use: row.single_use === 1 })),
 	};
 }

@@ -1,7 +1,8 @@
 import type { Comparison, Difference } from "../../../audit/comparison.ts";
+import type { GrantingRows } from "../../../audit/granting-rows.ts";
 import { GRANTING_TYPES } from "../../../audit/granting-types.ts";
 import { LoggedMachines, MACHINE_TYPES, type MachineRows } from "../../../audit/machine-rights.ts";
-import { type GrantingRows, LoggedRights } from "../../../audit/rights.ts";
+import { LoggedRights } from "../../../audit/rights.ts";
 import type { RowKey, RowValue } from "../../../crypto/row-macs.ts";
 import { joinDifferences } from "../../row-descriptions.ts";
 import { coveredColumns, type RowTable } from "../../row-kinds.ts";
@@ -43,7 +44,7 @@ async function grantingRows(sql: Sql): Promise<GrantingRows> {
 		accounts: await all("id, instance_admin::int, disabled_at", "account"),
 		realms: await all("id, user_id, deleted_at", "realm"),
 		bindings: await all("realm_id, user_id, role", "binding"),
-		tokens: await all("id, user_id, scopes, realm_id, environment, engines, expires_at", "api_token"),
+		tokens: await all("id, user_id, name, prefix, scopes, realm_id, environment, engines, expires_at", "api_token"),
 		configs: await all("id, engine, realm_id", "engine_config WHERE state = 'active'"),
 		providers: await all("name, id", "sso_provider"),
 		identities: await all("id, user_id", "sso_identity"),
@@ -55,7 +56,7 @@ async function machineRows(sql: Sql): Promise<MachineRows> {
 	const all = <Row>(columns: string, from: string) => sql.rows<Row>(`SELECT ${columns} FROM ${from}`);
 	return {
 		machines: await all("id, realm_id, name, role, scopes, environment, engines", "machine"),
-		machine_tokens: await all("id, machine_id, expires_at", "machine_token"),
+		machine_tokens: await all("id, machine_id, name, prefix, expires_at", "machine_token"),
 		trusts: await all("*", "trust"),
 	};
 }
