@@ -11,6 +11,7 @@ import { WITH_AN_AIM } from "./aims.ts";
 import { expectNoticed } from "./expected.ts";
 import { OF_FILES } from "./files.ts";
 import { ofIndexes } from "./indexes.ts";
+import { OF_KEYS } from "./keys.ts";
 import { OF_LOG, OF_TIP, WITHIN_LOG } from "./log.ts";
 import { OF_NUMBERS } from "./numbers.ts";
 import { OTHERS, ofOtherTable } from "./other-tables.ts";
@@ -89,6 +90,7 @@ const FORGERIES: Readonly<Record<string, readonly Forgery[]>> = {
 	"the log": OF_LOG,
 	"events and checkpoints": WITHIN_LOG,
 	"the tip": OF_TIP,
+	"the keys": OF_KEYS,
 	"the schema": OF_SCHEMA,
 	"the files": OF_FILES,
 	"rights, log and tip put back over newer content": OVER_NEWER_CONTENT,
