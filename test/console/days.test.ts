@@ -80,6 +80,11 @@ test("the page of a secret counts its reads by day, by anybody, single or bulk",
 	assert.match(list, />secret\.list</);
 });
 
+test("the way to the other lists of secrets is above the keys, however many there are", async () => {
+	await secret(client, ada, slug, "A_KEY", "one");
+	assert.match(await read(""), /Compare environments<\/a>.*Deleted secrets<\/a>.*<table/s);
+});
+
 test("keys are in the order of the alphabet, not of their writing", async () => {
 	for (const key of ["Z_LAST", "M_MIDDLE", "A_FIRST"]) await secret(client, ada, slug, key, "one");
 	const keys = [...(await read("")).matchAll(/<th scope="row" class="key"><a[^>]*>([^<]*)</g)].map(([, key]) => key);

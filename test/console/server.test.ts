@@ -53,7 +53,7 @@ test("Health draws what the server answered, and has the same numbers as a table
 		assert.doesNotMatch(text, new RegExp(`${slug}|DB_URL`), "it names no realm and no key");
 	}
 	assert.equal((await ask(server, "GET", "/console/health")).status, 401);
-	assert.match(await read("/console"), /Health of this server/);
+	assert.match(await read("/console", other), /Health of this server/);
 });
 
 const FOR_ADMINS = ["doctor", "engines", "backups", "keys", "limits", "people", "providers"];
@@ -69,10 +69,16 @@ async function send(page: string, form: Record<string, string>, who = admin): Pr
 
 test("only the instance admin is offered the pages of the server, and can use them", async () => {
 	const health = await read("/console/health", other);
+	const [first, firstOfAdmin] = [
+		(await ask(server, "GET", "/console", other)).text,
+		(await ask(server, "GET", "/console", admin)).text,
+	];
 	for (const page of FOR_ADMINS) {
 		assert.equal((await ask(server, "GET", `/console/${page}`, other)).status, 403, page);
 		assert.equal((await ask(server, "GET", `/console/${page}`)).status, 401, page);
 		assert.doesNotMatch(health, new RegExp(page, "i"));
+		assert.doesNotMatch(first, new RegExp(`/console/${page}`));
+		assert.match(firstOfAdmin, new RegExp(`<a href="/console/${page}">`), "one click from the first page");
 	}
 	const forms: [page: string, form: Record<string, string>][] = [
 		["backups", {}],

@@ -45,7 +45,7 @@ async function secrets(needs: SecretsPageNeeds, { actor, params: [slug = ""], qu
 	return {
 		...inRealm(slug, "Secrets", may),
 		title: slug,
-		body: html`${may("secrets:write") ? adding(slug) : ""}${search(slug, q)}${keys(rows)}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`,
+		body: html`${may("secrets:write") ? adding(slug) : ""}${search(slug, q)}${about(slug)}${keys(rows)}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}`,
 		commands: [command`svc secret list --realm ${slug} --env prod`, command`svc diff dev prod --realm ${slug}`],
 	};
 }
@@ -68,6 +68,10 @@ function put(lines: Map<string, Line>, { key, environment, version, updated_at, 
 function search(slug: string, q: string): Html {
 	return html`<search><form method="get" action="/console/realms/${slug}" class="row"><p><label for="q">Find a key</label><input id="q" name="q" type="search" value="${q}" autocomplete="off" spellcheck="false"></p><p><button>Find</button></p></form></search>`;
 }
+
+/** Leads to the other lists of the realm's secrets, above a table that may be long. */
+const about = (slug: string): Html =>
+	html`<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`;
 
 function row(slug: string, { key, versions, updated_at }: Line, now: string, mayWrite: boolean): Html {
 	const first = COLUMNS.find((environment) => versions.has(environment)) ?? "dev";
