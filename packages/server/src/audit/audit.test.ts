@@ -38,19 +38,37 @@ async function setUp(t: Cleanup) {
 		await write(`${name} in first`, account, realm);
 		await write(`${name} in second`, account, other);
 	}
+	let asked = 0;
+	const run: typeof rules.long_questions.run = (question, asker) => {
+		asked += 1;
+		return rules.long_questions.run(question, asker);
+	};
+	const counting = { ...rules, long_questions: { ...rules.long_questions, run } };
 	const seen = async (actor: Actor, filter: EventFilter = {}) => {
-		const { rows } = await listEvents(rules, actor, filter, ALL);
+		const { rows } = await listEvents(counting, actor, filter, ALL);
 		return rows
 			.filter((row) => row.seq > start)
 			.map((row) => (JSON.parse(row.data) as { mark?: string }).mark ?? row.type);
 	};
-	return { ...rules, admin, owner, member, stranger, realm, other, write, seen };
+	return { ...rules, admin, owner, member, stranger, realm, other, write, seen, audit_asked: () => asked };
 }
 
 /** For tests that only look. */
 const shared = await setUp({ after });
 
 const IN_FIRST = ["stranger in first", "member in first", "owner in first", "admin in first"];
+
+test("nobody looks through a realm's log for an e-mail that has no account", async (t) => {
+	const { admin, owner, write, seen, audit_asked } = await setUp(t);
+	await write("failed login", { ...admin, id: "typo@example.com" }, undefined, "auth.login.failed");
+	const mistyped = { actor: "typo@example.com" };
+	assert.deepEqual(await seen(actorOf(admin, { instance_admin: true }), mistyped), ["failed login"]);
+	const before = audit_asked();
+	assert.deepEqual(await seen(actorOf(owner), { ...mistyped, realm: "first" }), []);
+	assert.equal(audit_asked(), before);
+	assert.deepEqual(await seen(actorOf(owner), { actor: "member@", realm: "first" }), ["member in first"]);
+	assert.equal(audit_asked(), before + 1);
+});
 
 test("an owner sees everything in the realms it owns, newest first, and nobody else's events elsewhere", async () => {
 	const { owner, seen } = shared;

@@ -78,11 +78,15 @@ export async function listEvents(
 	const { audit } = needs.store;
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `events ${actor.user_id} ${JSON.stringify(filter)}`,
-		read: (before, limit) => needs.long_questions.run(() => audit.list(query, before, limit), actor),
+		read: async (before, limit) =>
+			isNobody(query) ? [] : needs.long_questions.run(() => audit.list(query, before, limit), actor),
 		position: (event) => event.position,
-		count: () => needs.long_questions.run(() => audit.count(query), actor),
+		count: async () => (isNobody(query) ? 0 : needs.long_questions.run(() => audit.count(query), actor)),
 	});
 }
+
+/** Tells whether the query is about actors whom nobody is: then no event need be looked for. */
+const isNobody = ({ actors }: EventQuery) => actors?.length === 0;
 
 /**
  * Builds the query for the events that the caller may see and the filter matches: events of the caller's realms; those without a realm, and
@@ -124,12 +128,12 @@ const MAX_ALIKE = 20;
 async function actorsOf(
 	needs: AuditNeeds,
 	{ user_id }: Actor,
-	{ actor, machine }: EventFilter,
+	{ actor, machine, realm }: EventFilter,
 ): Promise<string[] | undefined> {
 	const machines = machine === undefined ? undefined : [await machineOf(needs, user_id, machine)];
 	if (actor === undefined) return machines;
 	const isMachine = actor.includes("/") && !actor.includes("@");
-	const names = isMachine ? [await machineOf(needs, user_id, actor)] : await namesOf(needs, actor);
+	const names = isMachine ? [await machineOf(needs, user_id, actor)] : await namesOf(needs, actor, realm !== undefined);
 	return machines === undefined ? names : names.filter((name) => machines.includes(name));
 }
 
@@ -142,12 +146,16 @@ async function machineOf({ store }: AuditNeeds, user_id: string, machine: string
 	return (await store.machines.byName(realm.id, name))?.id ?? machine;
 }
 
-/** Names an actor by id and e-mail: a failed login is logged under an e-mail that has no account yet. @throws AppError validation_failed when too many are meant */
-async function namesOf({ store }: AuditNeeds, actor: string): Promise<string[]> {
+/**
+ * Names an actor by id and e-mail: a failed login is logged under an e-mail that has no account yet, but never in a realm. None when nobody is meant.
+ * @throws AppError validation_failed when too many are meant
+ */
+async function namesOf({ store }: AuditNeeds, actor: string, isInRealm: boolean): Promise<string[]> {
 	const email = normalEmail(actor);
 	if (email.indexOf("@") > 0 && email.endsWith("@")) return namesAlike(store.accounts, email);
 	const account = (await store.accounts.byEmail(email)) ?? (await store.accounts.byId(actor));
-	return account === undefined ? [actor, email] : [account.id, account.email];
+	if (account !== undefined) return [account.id, account.email];
+	return isInRealm && email.includes("@") ? [] : [actor, email];
 }
 
 async function namesAlike(accounts: AuditNeeds["store"]["accounts"], start: string): Promise<string[]> {
