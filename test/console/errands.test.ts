@@ -91,6 +91,8 @@ async function errand({ page, complaints }: Seat, hasScript: boolean) {
 	await page.getByRole("textbox", { name: /Comment/ }).fill("moved to the new host");
 	await page.getByRole("button", { name: "Write", exact: true }).click();
 	await page.getByRole("status").getByText("Version 2 is written.").waitFor();
+	const written = page.getByText(/^Version 2, written /);
+	assert.match(String(await written.textContent()), new RegExp(` by ${ada.email}: moved to the new host$`));
 	const newest = page.getByRole("row", { name: /moved to the new host/ });
 	assert.match(String(await newest.textContent()), new RegExp(`^2.*${ada.email}`));
 	const read = await client.get<{ value: string }>(`/realms/${slug}/secrets/DB_URL?env=prod`, { token: ada.token });

@@ -32,19 +32,19 @@ async function members(needs: MemberPageNeeds, { actor, params: [slug = ""], que
 	const people = await namesOf(needs, [owner, ...rows.map(({ user_id }) => user_id)]);
 	const nameOf = (id: string) => nameIn(people, id);
 	const mayManage = may("policy:manage");
-	const first = html`<tr><th scope="row">${nameOf(owner)}</th><td data-label="Role">admin (owns the realm)</td><td></td><td></td></tr>`;
+	const first = html`<tr><th scope="row">${nameOf(owner)}</th><td data-label="Role">admin (owns the realm)</td><td></td>${mayManage ? html`<td></td>` : ""}</tr>`;
 	const lines = rows.map((row) => line(slug, row, nameOf(row.user_id), mayManage ? token : undefined));
 	return {
 		...inRealm(slug, "Members", may),
 		title: `Members of ${slug}`,
-		body: html`${table("People and their roles", ["Person", "Role", "Since", "Change"], [first, ...lines])}${more(pagination, (cursor) => address`/console/realms/${slug}/members?cursor=${cursor}`)}
+		body: html`${table("People and their roles", ["Person", "Role", "Since", ...(mayManage ? ["Change"] : [])], [first, ...lines])}${more(pagination, (cursor) => address`/console/realms/${slug}/members?cursor=${cursor}`)}
 ${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm gives and changes roles.</p>`}<p><a href="/console/realms/${slug}/explain">Why somebody may or may not do something</a></p>${roles()}`,
 		commands: [command`svc binding list --realm ${slug}`, command`svc policy explain --realm ${slug}`],
 	};
 }
 
 function line(slug: string, { user_id, role, created_at }: Binding, name: string, token: Html | undefined): Html {
-	return html`<tr><th scope="row">${name}</th><td data-label="Role">${role}</td><td data-label="Since">${time(created_at)}</td><td>${token === undefined ? "" : changing(slug, { user_id, role }, name, token)}</td></tr>`;
+	return html`<tr><th scope="row">${name}</th><td data-label="Role">${role}</td><td data-label="Since">${time(created_at)}</td>${token === undefined ? "" : html`<td>${changing(slug, { user_id, role }, name, token)}</td>`}</tr>`;
 }
 
 function changing(slug: string, { user_id, role }: Pick<Binding, "user_id" | "role">, name: string, token: Html): Html {

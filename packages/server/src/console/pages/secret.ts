@@ -56,7 +56,7 @@ async function secret(needs: SecretNeeds, visit: Visit, refused?: Conflict): Pro
 		title: `${key} in ${environment}`,
 		...(value === undefined ? {} : { refresh: SHOWN_SECONDS }),
 		...(refused === undefined ? {} : { status: 409 }),
-		body: html`${switchTo(name)}${conflict === undefined ? "" : conflictBox(name, token, versions[0], people, conflict)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value)}
+		body: html`${switchTo(name)}${conflict === undefined ? "" : conflictBox(name, token, versions[0], people, conflict)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value, lastWritten(versions[0], people))}
 ${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${versions.length === 0 ? "" : await readsSection(needs, actor, name)}${past(name, token, versions, people, may)}${versions.length > 0 && may("secrets:delete") ? deleting(name) : ""}`,
 		commands: [
 			command`svc secret get ${key} --realm ${slug} --env ${environment}`,
@@ -112,21 +112,28 @@ function switchTo({ slug, key, environment }: SecretName): Html {
 /** Needs the script, which shows it. */
 const COPYING = html`<button name="copy" value="yes" data-scripted="" hidden>Copy without showing</button>`;
 
-function box(name: SecretName, token: Html, asked: Asked | undefined): Html {
+/** Says who wrote the current version, and when. */
+function lastWritten(newest: VersionInfo | undefined, people: ReadonlyMap<string, Names>): Html {
+	if (newest === undefined) return html``;
+	const { version, created_at, created_by, comment } = newest;
+	return html`<p>Version ${version}, written ${time(created_at)} by ${nameIn(people, created_by)}${comment === "" ? "" : `: ${comment}`}</p>`;
+}
+
+function box(name: SecretName, token: Html, asked: Asked | undefined, about: Html): Html {
 	const reveal = (label: string, other: Html | string = "") =>
 		html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="reveal"><button>${label}</button> ${other}</form>`;
 	if (asked === undefined) {
-		return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2><p class="quiet">Hidden. Showing or copying it is recorded in the audit log.</p>${reveal("Reveal", COPYING)}</section>`;
+		return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2>${about}<p class="quiet">Hidden. Showing or copying it is recorded in the audit log.</p>${reveal("Reveal", COPYING)}</section>`;
 	}
 	const { value, isToCopy } = asked;
 	const note = /[\0\r]/.test(value)
 		? html`<p class="warn">The value has characters that a page cannot show: read it with <code>svc secret get</code>.</p>`
 		: "";
 	if (isToCopy)
-		return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2>
+		return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2>${about}
 <pre data-value="${SHOWN_SECONDS}" data-copied="" translate="no" hidden>
 ${value}</pre><p class="quiet">Not shown. You can copy it for ${SHOWN_SECONDS} seconds.</p>${note}<div class="row"><button type="button" data-copy="" hidden>Copy</button>${reveal("Reveal")}</div></section>`;
-	return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2>
+	return html`<section class="box" aria-labelledby="value"><h2 id="value">Value</h2>${about}
 <pre class="value" data-value="${SHOWN_SECONDS}" translate="no">
 ${value}</pre><p class="quiet">Hidden again after ${SHOWN_SECONDS} seconds.</p>${note}<div class="row"><button type="button" data-copy="" hidden>Copy</button>${reveal("Reveal for 30 seconds more")}</div></section>`;
 }
