@@ -57,7 +57,12 @@ test(
 		const found = checks.filter(({ name }) => names.includes(name));
 		assert.deepEqual(
 			found.map(({ name, status }) => [name, status]),
-			names.map((name) => [name, "ok"]),
+			[
+				["database", "ok"],
+				// The test's role is a superuser.
+				["database", "warning"],
+				...names.slice(1).map((name) => [name, "ok"]),
+			],
 		);
 		assert.equal(existsSync(join(server.data, "svc.db")), false);
 	},

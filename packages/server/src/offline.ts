@@ -23,6 +23,7 @@ import {
 import { system } from "./system.ts";
 import { adoptDatabase, inspectDatabase } from "./wiring/adoption.ts";
 import { createChecker } from "./wiring/backups.ts";
+import type { Migrated } from "./wiring/networked-migration.ts";
 import type { NetworkedBackup, Restorable, Restored } from "./wiring/networked-restore.ts";
 import type { Adoptable } from "./wiring/offline-model.ts";
 import { type Recoverable, type Recovered, recoverAccount } from "./wiring/recovery.ts";
@@ -105,6 +106,12 @@ async function restoreNetworked(
 
 /** Writes the time of a restore as part of a file's name. */
 const stampOf = ({ restored_at }: Restore) => restored_at.replace(/\W/g, "");
+
+/** Brings the schema of the database that `database_url` names up to date. @throws FatalError saying what to do */
+export async function migrateDatabase(config: Config): Promise<Migrated> {
+	const { migrateNetworked } = await import("./wiring/networked-migration.ts");
+	return migrateNetworked(config);
+}
 
 /** Refuses while FILE.next may be the current database's only key: the restored one's start would take it for a rotation's remains and remove it. */
 function refuseUnsettledKey(config: Config): void {

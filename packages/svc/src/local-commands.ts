@@ -1,6 +1,7 @@
 import type { LocalCommand } from "@svc/cli/command";
 import { ADOPT } from "./commands/adopt.ts";
 import { BACKUP_VERIFY } from "./commands/backup-verify.ts";
+import { DATABASE_MIGRATE, DATABASE_ROLES } from "./commands/database.ts";
 import { ENGINE_INSTALL } from "./commands/engine-install.ts";
 import { ENGINE_NEW } from "./commands/engine-new.ts";
 import { ENGINE_TEST } from "./commands/engine-test.ts";
@@ -24,4 +25,6 @@ export const LOCAL_COMMANDS: readonly LocalCommand[] = [
 	ADOPT,
 	RECOVER,
 	ENGINE_INSTALL,
+	DATABASE_ROLES,
+	DATABASE_MIGRATE,
 ];

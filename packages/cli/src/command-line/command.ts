@@ -44,6 +44,8 @@ export interface CommandSpec<Options> {
 export interface LocalCommand<Options = object> extends CommandSpec<Options> {
 	/** Its group, such as `engine`; none for `svc install` and the like. */
 	readonly group?: string;
+	/** Summary of its group, where the client has no command in it. */
+	readonly group_summary?: string;
 }
 
 /** Adds a command with the shared options, and examples in its help. */
@@ -53,11 +55,17 @@ export function addCommand<Options = object>(parent: Command, io: Io, spec: Comm
 
 /** Adds the executable's own commands, each to its group. @throws Error when there is no such group */
 export function addLocalCommands(program: Command, io: Io, commands: readonly LocalCommand[]): void {
-	for (const { group, ...spec } of commands) {
-		const parent = group === undefined ? program : program.commands.find((command) => command.name() === group);
-		if (parent === undefined) throw new Error(`there is no group ${group}`);
+	for (const { group, group_summary, ...spec } of commands) {
+		const parent = group === undefined ? program : findGroup(program, group, group_summary);
 		describeCommand(parent, io, spec, addLocalOptions);
 	}
+}
+
+function findGroup(program: Command, name: string, summary: string | undefined): Command {
+	const found = program.commands.find((command) => command.name() === name);
+	if (found !== undefined) return found;
+	if (summary === undefined) throw new Error(`there is no group ${name}`);
+	return addGroup(program, name, summary);
 }
 
 function describeCommand<Options>(

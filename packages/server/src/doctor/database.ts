@@ -23,6 +23,8 @@ export interface DatabaseNeeds {
 export interface PageNeeds extends DatabaseNeeds {
 	/** True where PostgreSQL keeps the pages, and its own programs check them. */
 	is_networked: boolean;
+	/** Tells whether the server signs in to its database as a superuser. */
+	isSuperuser(): Promise<boolean>;
 }
 
 const ADOPT = "stop the server and look at it with `svc adopt --again`, or restore a backup: `svc restore --help`";
@@ -30,13 +32,25 @@ const REPAIR = "stop the server, keep a copy of the data directory, and restore 
 
 /** Checks the database's pages; with `deep` its indexes and references, too. */
 export async function checkDatabase(needs: PageNeeds, deep: boolean, signal: AbortSignal): Promise<Check[]> {
-	if (needs.is_networked) return [ok("database", "PostgreSQL keeps its pages and indexes: `pg_amcheck` checks them")];
+	if (needs.is_networked)
+		return [
+			ok("database", "PostgreSQL keeps its pages and indexes: `pg_amcheck` checks them"),
+			...(await checkRole(needs)),
+		];
 	const inspect = (database: OpenDatabase) => (deep ? database.inspect() : database.checkQuickly());
 	const problems = await withDatabase(needs, signal, inspect).catch(asProblem);
 	if (problems.length === 0)
 		return [ok("database", deep ? "every page, index and reference is sound" : "every page is sound")];
 	const message = `the database is damaged: ${problems.length === 1 ? "one problem" : `${problems.length} problems`} or more`;
 	return [{ name: "database", status: "failed", message, hint: REPAIR }];
+}
+
+async function checkRole({ isSuperuser }: PageNeeds): Promise<Check[]> {
+	if (!(await isSuperuser())) return [];
+	const message = "the server signs in to PostgreSQL as a superuser, who may change the log and every database";
+	return [
+		{ name: "database", status: "warning", message, hint: "make roles with fewer rights: `svc database roles --help`" },
+	];
 }
 
 /** Reports a database that is too damaged to be examined. */

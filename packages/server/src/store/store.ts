@@ -118,6 +118,8 @@ export interface Store extends Operations, BackupSource {
 	tellAltered(found: readonly string[]): Promise<void>;
 	/** Tells what stores the data, and whether it can be reached. */
 	state(): StoreState;
+	/** Tells whether the server signs in to its database as a superuser. */
+	isSuperuser(): Promise<boolean>;
 	/** Claims of leases among the servers that use the store. */
 	claims: LeaseClaims;
 	/** Work that one of these servers does for all. */

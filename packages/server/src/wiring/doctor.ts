@@ -42,6 +42,7 @@ export function wireDoctor(
 		openers: createOpeners(keyring, system),
 		log,
 		is_networked,
+		isSuperuser: store.isSuperuser,
 		openDatabase: () =>
 			is_networked ? openNetworkedDatabase(store, data_dir) : openSnapshot(join(data_dir, "svc.db")),
 	};

@@ -195,9 +195,10 @@ function createNames(): (text: string) => { name?: string } {
 	};
 }
 
-/** Makes the tables' schema, unless it is there. */
+/** Makes the tables' schema, unless it is there: an owner of tables need not be allowed to make schemas. */
 export async function makeSchema(sql: Sql): Promise<void> {
-	await sql.run(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
+	const [found] = await sql.rows<{ is_there: boolean }>(`SELECT to_regnamespace('${SCHEMA}') IS NOT NULL AS is_there`);
+	if (found?.is_there !== true) await sql.run(`CREATE SCHEMA ${SCHEMA}`);
 }
 
 function parserOf(oid: number, format: string | undefined): (text: string) => unknown {

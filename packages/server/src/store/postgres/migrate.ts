@@ -12,6 +12,7 @@ import { NODES } from "./migrations/0006-nodes.ts";
 import { LEASE_CLAIMS } from "./migrations/0007-lease-claims.ts";
 import { BRIEF_FACTS } from "./migrations/0008-brief-facts.ts";
 import { SHARED_WORK } from "./migrations/0009-shared-work.ts";
+import { narrowRights } from "./roles.ts";
 import { schemaObjects } from "./schema-objects.ts";
 
 /** The schema's history. Never edit a migration after a release; add a new one at the end. */
@@ -47,23 +48,41 @@ export function migrate(session: Session, now: string, mode: Pending = "apply"):
 		const pending = MIGRATIONS.slice(applied.length);
 		if (mode === "refuse" && pending.length > 0) throw refusal(applied.length);
 		if (applied.length > 0 && pending.length > 0) await refuseAltered(session, applied.length);
-		if (applied.length === 0) await makeSchema(session);
-		if (applied.length === 0) await session.run(LIST);
-		for (const { name, sql } of pending) {
-			await session.script(sql);
-			await session.run("INSERT INTO migration (name, hash, applied_at) VALUES ($1, $2, $3)", [
-				name,
-				hash("sha256", sql),
-				now,
-			]);
-		}
+		if (pending.length > 0) await apply(session, applied.length, now).catch(explainDenied);
 		const made = await madeBy(session, MIGRATIONS.length);
 		return async (sql) => schemaDifference(await schemaObjects(sql, SCHEMA), made);
 	});
 }
 
+/** Applies the migrations that a database lacks. */
+async function apply(session: Session, applied: number, now: string): Promise<void> {
+	if (applied === 0) await makeSchema(session);
+	if (applied === 0) await session.run(LIST);
+	for (const { name, sql } of MIGRATIONS.slice(applied)) {
+		await session.script(sql);
+		await session.run("INSERT INTO migration (name, hash, applied_at) VALUES ($1, $2, $3)", [
+			name,
+			hash("sha256", sql),
+			now,
+		]);
+	}
+	await narrowRights(session);
+}
+
+/** SQLSTATE of a role that lacks a right. */
+const DENIED = "42501";
+
+function explainDenied(cause: unknown): never {
+	if ((cause as { code?: unknown }).code !== DENIED) throw cause;
+	throw new FatalError(
+		"the database lacks migrations, and the role of database_url may not make them: run `svc database migrate` as the role that owns the tables, then start the server",
+		undefined,
+		{ cause },
+	);
+}
+
 /** Lists the migrations that were applied: none to a database without the list. */
-async function appliedIn(sql: Sql): Promise<Applied[]> {
+export async function appliedIn(sql: Sql): Promise<Applied[]> {
 	const lists = await sql.rows("SELECT FROM pg_class WHERE oid = to_regclass($1)", [`${SCHEMA}.migration`]);
 	return lists.length === 0 ? [] : sql.rows<Applied>("SELECT name, hash FROM migration ORDER BY name");
 }
@@ -96,12 +115,30 @@ async function refuseAltered(session: Session, applied: number): Promise<void> {
 		);
 }
 
-/** Describes what the first migrations make: in a schema of its own, which is rolled back. Another version of PostgreSQL may describe it in other words. */
+/**
+ * Describes what the first migrations make: as temporary tables, which are rolled back, so that the server's role need not be allowed to make others.
+ * Another version of PostgreSQL may describe it in other words.
+ */
 async function madeBy(session: Session, migrations: number): Promise<SchemaObjects> {
-	const schema = `${SCHEMA}_made`;
-	await session.script(`SAVEPOINT made; CREATE SCHEMA ${schema}; SET LOCAL search_path = ${schema}, pg_temp; ${LIST}`);
-	for (const { sql } of MIGRATIONS.slice(0, migrations)) await session.script(sql);
-	const made = await schemaObjects(session, schema);
+	await session.script("SAVEPOINT made; SET LOCAL search_path = pg_temp");
+	await session.script(LIST).catch(explainTemporary);
+	for (const { sql } of MIGRATIONS.slice(0, migrations)) await session.script(inTemporary(sql));
+	const [schema] = await session.rows<{ name: string }>(
+		"SELECT nspname AS name FROM pg_namespace WHERE oid = pg_my_temp_schema()",
+	);
+	const made = await schemaObjects(session, schema?.name ?? SCHEMA);
 	await session.script("ROLLBACK TO SAVEPOINT made");
 	return made;
+}
+
+/** Names functions with their schema: PostgreSQL looks for none in the temporary one. */
+const inTemporary = (sql: string) => sql.replaceAll("EXECUTE FUNCTION ", "EXECUTE FUNCTION pg_temp.");
+
+function explainTemporary(cause: unknown): never {
+	if ((cause as { code?: unknown }).code !== DENIED) throw cause;
+	throw new FatalError(
+		"the role of database_url may not make temporary tables, which each start compares the schema with: GRANT TEMPORARY ON DATABASE … TO it",
+		undefined,
+		{ cause },
+	);
 }

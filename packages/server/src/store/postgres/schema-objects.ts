@@ -1,5 +1,5 @@
 import type { SchemaObjects } from "../schema-difference.ts";
-import { SEARCH_PATH, type Sql } from "./connection.ts";
+import { SCHEMA, SEARCH_PATH, type Sql } from "./connection.ts";
 
 /**
  * Lists the objects of a schema, and all that changes what a statement over its tables does: triggers, rules, policies, defaults, tables that inherit.
@@ -8,7 +8,7 @@ import { SEARCH_PATH, type Sql } from "./connection.ts";
  */
 const OBJECTS = `
 WITH relation AS (SELECT * FROM pg_class WHERE relnamespace = $1::regnamespace)
-SELECT 'relation ' || relname AS name, concat_ws(' ', relkind, relpersistence, relrowsecurity, relforcerowsecurity, relispartition) AS text
+SELECT 'relation ' || relname AS name, concat_ws(' ', relkind, CASE WHEN relnamespace = pg_my_temp_schema() THEN 'p' ELSE relpersistence END, relrowsecurity, relforcerowsecurity, relispartition) AS text
 	FROM relation
 UNION ALL SELECT 'column ' || relname || '.' || attname,
 	concat_ws(' ', format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated, attcollation::regcollation, pg_get_expr(adbin, adrelid))
@@ -44,7 +44,8 @@ export async function schemaObjects(sql: Sql, schema: string): Promise<SchemaObj
 	await sql.run("SET LOCAL search_path = pg_catalog");
 	const objects = await sql.rows<{ name: string; text: string }>(OBJECTS, [schema]);
 	await sql.run(`SET LOCAL search_path = ${SEARCH_PATH}`);
-	const withoutSchema = (text: string) => text.replaceAll(`${schema}.`, "");
+	const withoutSchema = (text: string) =>
+		(schema === SCHEMA ? text : text.replaceAll("pg_temp.", "")).replaceAll(`${schema}.`, "");
 	return new Map(
 		objects.map(({ name, text }) => [
 			withoutSchema(name).slice(0, MAX_NAME),

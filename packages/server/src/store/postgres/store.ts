@@ -6,7 +6,7 @@ import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
 import { type Changes, createChanges, type Trust } from "./changes.ts";
 import { claimDatabase } from "./claim-database.ts";
-import { withConnection } from "./connection.ts";
+import { type Sql, withConnection } from "./connection.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
 import { forgetFindings, toldFindings } from "./findings.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
@@ -89,6 +89,7 @@ export async function openPostgresStore({
 			state: links.state,
 			alone: (work) => withConnection(address, (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
 			...{ join, nodes, claims, duties, tellAltered },
+			isSuperuser: () => pools.requests.ask(isSuperuser),
 			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
@@ -104,6 +105,11 @@ export async function openPostgresStore({
 		await links.close();
 		throw error;
 	}
+}
+
+async function isSuperuser(sql: Sql): Promise<boolean> {
+	const [role] = await sql.rows<{ rolsuper: boolean }>("SELECT rolsuper FROM pg_roles WHERE rolname = current_user");
+	return role?.rolsuper === true;
 }
 
 /** Exit code of a storage failure: EX_IOERR. Design: §4. */

@@ -80,6 +80,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		return {
 			...cache.over(adapter),
 			state: () => ({ type: "sqlite", status: "healthy" }),
+			isSuperuser: async () => false,
 			...createLoneNode(),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: throttle.seen,
