@@ -87,8 +87,8 @@ async function opened(open: () => Promise<Store>, log: Log): Promise<Store> {
 	}
 }
 
-/** Codes of a database that does not run, cannot be reached, is starting, or has no connection left. */
-const AWAY = /^(ECONN|E(NET|HOST)UNREACH|ETIMEDOUT|ENOENT|EAI_AGAIN|57P03|53300)/;
+/** Codes of a database that does not run, cannot be reached, is starting, has no connection left, or where another program holds a lock. */
+const AWAY = /^(ECONN|E(NET|HOST)UNREACH|ETIMEDOUT|ENOENT|EAI_AGAIN|57P03|53300|55P03|57014)/;
 
 function isAway(error: unknown): boolean {
 	return AWAY.test(codeOf(error)) || error instanceof ConnectionLost || isTimeout(error);

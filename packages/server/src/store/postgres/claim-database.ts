@@ -5,9 +5,6 @@ import { SERVER_LOCK, SHARED_SERVER_LOCK } from "./locks.ts";
 /** Oldest version that is supported. */
 const OLDEST = 15;
 
-/** Milliseconds to wait for a server that has just ended: its connections may outlive it by a moment. */
-const PATIENCE_MS = 10_000;
-
 /** Properties of a database that decide whether it can be used. */
 interface Properties {
 	pid: number;
@@ -28,8 +25,8 @@ export async function claimDatabase(connection: Connection, isShared: boolean): 
 	const [found] = await connection.rows<Properties>(PROPERTIES);
 	const reason = found && reasonAgainst(found, connection.process_id);
 	if (reason !== undefined) throw new FatalError(reason);
-	await connection.script(`SET lock_timeout = ${PATIENCE_MS}`);
 	try {
+		// A server that has just ended may hold it for a moment, as long as its connections outlive it.
 		await connection.script(isShared ? SHARED_SERVER_LOCK : SERVER_LOCK);
 	} catch (cause) {
 		if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
@@ -39,7 +36,6 @@ export async function claimDatabase(connection: Connection, isShared: boolean): 
 			{ cause },
 		);
 	}
-	await connection.script("SET lock_timeout = 0");
 }
 
 const LOCK_NOT_AVAILABLE = "55P03";

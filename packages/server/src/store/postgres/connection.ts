@@ -41,12 +41,22 @@ export const SCHEMA = "svc";
 /** Schemas in which a statement finds names, after those of PostgreSQL itself. */
 export const SEARCH_PATH = `${SCHEMA}, pg_temp`;
 
+/** Milliseconds to wait for a lock, which another program may hold; and for all statements in a transaction to follow one another: a process that sleeps lets go. */
+const LOCK_MS = 10_000;
+const IDLE_MS = 30_000;
+
+/** Milliseconds of a statement in the database: it ends before the connection counts as lost. */
+const STATEMENT_MS = 25_000;
+
 /** Settings of each connection. A table that grows is read by its indexes even before the database has counted it. */
 const SETTINGS = [
 	`SET search_path = ${SEARCH_PATH}`,
 	"SET standard_conforming_strings = on",
 	"SET enable_seqscan = off",
 	"SET jit = off",
+	`SET lock_timeout = ${LOCK_MS}`,
+	`SET statement_timeout = ${STATEMENT_MS}`,
+	`SET idle_in_transaction_session_timeout = ${IDLE_MS}`,
 	// The database notices within half a minute that this machine is gone, and lets go of its locks.
 	"SET tcp_keepalives_idle = 10",
 	"SET tcp_keepalives_interval = 5",

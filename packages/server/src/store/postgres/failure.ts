@@ -5,8 +5,8 @@ import { ConnectionLost } from "./connection.ts";
 /** Five letters and digits that PostgreSQL names an error by. */
 const CODE = /^[0-9A-Z]{5}$/;
 
-/** SQLSTATE of a database that lacks a resource such as space on its disk, that cannot be written, or where another program holds a lock. */
-const UNABLE = /^(53|58|25006|55P03)/;
+/** SQLSTATE of a database that lacks a resource such as space on its disk, that cannot be written, where another program holds a lock, or that was too slow. */
+const UNABLE = /^(53|58|25006|55P03|57014)/;
 
 /** SQLSTATE of a text that PostgreSQL cannot hold. */
 const ODD_TEXT = "22021";
