@@ -8,6 +8,7 @@ import { skipWithoutMongo, startMongo } from "../peers/mongo.ts";
 import { startOidcProvider } from "../peers/oidc.ts";
 import { skipWithoutRedis, startRedis } from "../peers/redis.ts";
 import { GROUPS, group, PEOPLE, person, skipWithoutSlapd, startSlapd } from "../peers/slapd.ts";
+import { POSTGRES } from "./postgres-page.ts";
 
 /** The password of everybody on the pages. */
 export const PASSWORD = "correct horse battery staple";
@@ -102,6 +103,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
 		before: [...SECRETS, "svc promote API_KEY --from staging --to prod --realm shop --yes"],
 	},
 	"docs/services.md": { begins: "signed in", before: SECRETS, files: { server: SERVER } },
+	"docs/postgres.md": { ...POSTGRES, answers: { ...POSTGRES.answers, "svc login": [PASSWORD] } },
 	"docs/engines.md": {
 		begins: "signed in",
 		skip: async () => skipWithoutRedis || skipWithoutMongo(),

@@ -31,7 +31,7 @@ const SEALED = "a box that opens in this row alone";
 const VALUES = "it grants nobody access, and the sums of the tip show what was put back";
 const NEXT_LOOK =
 	"it says when to look again; the id says since when, and what is absent before that is looked for again";
-const BLOCKS = "made of events, which the chain covers; a doctor who reads everything makes it again and compares";
+const OF_BLOCKS = "made of events, which the chain covers; a doctor who reads everything makes it again and compares";
 const COUNTED = "a count that bounds what is stored, and grants nothing; the integrity check counts again";
 
 /**
@@ -261,8 +261,8 @@ export type RowTable = keyof typeof ROW_KINDS;
 /** Tables whose rows have no MAC, each with the reason. */
 export const OTHER_TABLES: Readonly<Record<string, string>> = {
 	audit_event: "the tip has the end of their chain",
-	audit_block: BLOCKS,
-	audit_posting: BLOCKS,
+	audit_block: OF_BLOCKS,
+	audit_posting: OF_BLOCKS,
 	audit_checkpoint: "each is signed",
 	audit_key: "part of what the next two name",
 	audit_key_part: "named by the hash of its content, which sets name",
@@ -273,6 +273,14 @@ export const OTHER_TABLES: Readonly<Record<string, string>> = {
 	migration: "compared with the program's own",
 	tip: "a box of its own",
 };
+
+/** Tables in which SQLite finds events. No other store has them, and no copy needs them. */
+const BLOCKS: readonly string[] = ["audit_block", "audit_posting"];
+
+/** Tables of the log, in every store. */
+export const LOG_TABLES: readonly string[] = Object.keys(OTHER_TABLES).filter(
+	(table) => table.startsWith("audit_") && !BLOCKS.includes(table),
+);
 
 /** All columns of a table's rows but the MAC. */
 export function columnsOf(table: RowTable): readonly string[] {

@@ -1,4 +1,4 @@
-import { OTHER_TABLES } from "../row-kinds.ts";
+import { LOG_TABLES } from "../row-kinds.ts";
 import { SCHEMA, type Sql } from "./connection.ts";
 
 /** Names of the roles: one owns the tables and makes migrations, one is the server's. */
@@ -8,7 +8,7 @@ export interface RoleNames {
 }
 
 /** Tables whose rows nobody changes or removes: the log, what it refers to, and the tips. */
-const INSERTED = [...Object.keys(OTHER_TABLES).filter((table) => table.startsWith("audit_")), "tip"];
+const INSERTED = [...LOG_TABLES, "tip"];
 
 /** Table that only migrations write. */
 const HISTORY = "migration";

@@ -1,17 +1,11 @@
-import { OTHER_TABLES, ROW_KINDS } from "../row-kinds.ts";
-import { BLOCK_TABLES } from "../sqlite/audit-blocks.ts";
+import { LOG_TABLES, ROW_KINDS } from "../row-kinds.ts";
 import { type BulkLoad, beginBulkLoad } from "../sqlite/bulk-load.ts";
 import type { Address } from "./address.ts";
 import { type Sql, withConnection } from "./connection.ts";
 import { everyRow } from "./cursor.ts";
 import { BEGIN_SNAPSHOT } from "./read-pools.ts";
 
-/** Tables of the log. The others without MACs are counted, made or written again by SQLite. */
-const LOG_TABLES = Object.keys(OTHER_TABLES).filter(
-	(table) => table.startsWith("audit_") && !BLOCK_TABLES.includes(table),
-);
-
-/** Tables whose rows are copied as they are, from one store to the other. */
+/** Tables whose rows are copied as they are, from one store to the other. The others are counted, made or written again. */
 export const COPIED_TABLES: readonly string[] = [...Object.keys(ROW_KINDS), ...LOG_TABLES];
 
 /** Rows read at a time of the tables whose values have up to 256 KiB each. */

@@ -4,9 +4,6 @@ import type { StoredEvent } from "../../audit/model.ts";
 /** Events in a block: their offsets fit into a byte each. */
 export const BLOCK = 256;
 
-/** Tables of blocks. They are made of the events, so no copy needs them. */
-export const BLOCK_TABLES: readonly string[] = ["audit_block", "audit_posting"];
-
 /** Fields of an event that its terms are made of. */
 type Termed = Pick<StoredEvent, "realm" | "data">;
 

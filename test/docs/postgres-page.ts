@@ -1,0 +1,17 @@
+import { skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
+
+/** The reader's way through docs/postgres.md: a superuser of a PostgreSQL that has no database of svc. */
+export const POSTGRES = {
+	begins: "signed in",
+	skip: async () => skipWithoutPostgres,
+	before: ["printf %s postgres://staging | svc secret set DB_URL --realm shop --env staging"],
+	answers: { "SVC_DATABASE_URL=postgres://svc_owner@db.example.com:5432/svc svc restore": ["y"], "svc restore": ["y"] },
+	async surround() {
+		const { host, port, user, stop } = await startPostgres();
+		return {
+			addresses: { "db.example.com:5432": `${host}:${port}` },
+			env: { PGHOST: host, PGPORT: String(port), PGUSER: user },
+			[Symbol.asyncDispose]: stop,
+		};
+	},
+} as const;
