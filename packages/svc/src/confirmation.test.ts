@@ -60,6 +60,7 @@ const UNASKED: Readonly<Record<string, string>> = {
 	"session end": "a login brings it back; one that is not yours must end immediately",
 	"users reset": "a code that nobody uses changes nothing",
 	reset: "it asks for the new password twice",
+	"database migrate": "a server whose role may do it does the same when it starts",
 };
 
 /** Last words of commands that only add, show, or write a new version. */
@@ -67,7 +68,7 @@ const HARMLESS = new Set(
 	(
 		"list show create set get add enable history diff export import run encrypt explain generate validate ping test login register " +
 		"password whoami github gitlab kubernetes oidc init link identities find limits health status doctor download verify manifest k8s " +
-		"version server new install invite audit history completion bash zsh fish ls expiring nodes help"
+		"version server new install invite audit history completion bash zsh fish ls expiring nodes roles help"
 	).split(" "),
 );
 
