@@ -4,7 +4,6 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
 import {
 	type Authority,
 	type CertificateRequest,
@@ -21,7 +20,7 @@ export const NOW = new Date(performance.timeOrigin);
 export const LATER = new Date(NOW.getTime() + 3_600_000);
 
 const folder = mkdtempSync(join(tmpdir(), "svc-x509-"));
-after(() => rmSync(folder, { recursive: true }));
+process.once("exit", () => rmSync(folder, { recursive: true }));
 const isMissing = spawnSync("openssl", ["version"]).error !== undefined;
 
 /** For a test's `skip` option. */

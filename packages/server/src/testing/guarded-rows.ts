@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { after, type TestContext } from "node:test";
+import type { TestContext } from "node:test";
 import { createRowMacs } from "../crypto/row-macs.ts";
 import { AppError } from "../errors.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../store/row-kinds.ts";
@@ -26,7 +26,7 @@ export const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
 
 /** A migrated database without rows, which the tests of a file copy. */
 const empty = join(mkdtempSync(join(tmpdir(), "svc-guarded-")), "svc.db");
-after(() => rmSync(dirname(empty), { recursive: true }));
+process.once("exit", () => rmSync(dirname(empty), { recursive: true }));
 
 /** Copies the empty database, which the first call makes. */
 function copyEmpty(file: string): void {
