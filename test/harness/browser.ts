@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { Server } from "../harness.ts";
+import { CHROMIUM } from "./chromium.ts";
 import type { Person } from "./fixtures.ts";
 
 /** Milliseconds in which a page must show what a test waits for. */
@@ -9,7 +10,7 @@ const PATIENCE_MS = 30_000;
 /** Starts the installed browser: no sandbox (root has none in a container), no host but this machine, and Back with the page cache on. */
 export function startBrowser(): Promise<Browser> {
 	return chromium.launch({
-		executablePath: "/usr/bin/chromium",
+		...(CHROMIUM === undefined ? {} : { executablePath: CHROMIUM }),
 		chromiumSandbox: false,
 		args: [
 			"--disable-gpu",
