@@ -10,21 +10,30 @@ export const MEMO_ENGINES = 30;
 const EVERYBODY = { allowed_realms: ["*"] };
 const TYPE = "memo-1";
 const CONFIGURED = "memo-2";
-let used = 2;
 
-/** Returns an engine that no request has configured. */
-function freshType(): string {
-	used += 1;
-	return `memo-${used}`;
+/** What the requests to a server use up, or share. */
+const used = new WeakMap<World, { types: number; maker?: Promise<Person> }>();
+
+function usedOf(world: World) {
+	const found = used.get(world) ?? { types: 2 };
+	used.set(world, found);
+	return found;
 }
 
-let maker: Promise<Person> | undefined;
+/** Returns an engine that no request has configured. */
+function freshType(world: World): string {
+	const shared = usedOf(world);
+	shared.types += 1;
+	return `memo-${shared.types}`;
+}
 
 /** Makes a credential in a new realm, for somebody who has no other role there. */
-async function freshLease({ api, people, freshRealm }: World): Promise<{ slug: string; id: string; name: string }> {
-	const slug = await freshRealm();
-	maker ??= person(api, "maker");
-	const viewer = await maker;
+async function freshLease(world: World): Promise<{ slug: string; id: string; name: string }> {
+	const { api, people } = world;
+	const slug = await world.freshRealm();
+	const shared = usedOf(world);
+	shared.maker ??= person(api, "maker");
+	const viewer = await shared.maker;
 	await bind(api, people.owner, slug, viewer, "viewer");
 	const { token } = viewer;
 	const made = await api.post(`/realms/${slug}/engines/${TYPE}/generate`, {}, { token });
@@ -61,7 +70,7 @@ export const ENGINE_REQUESTS: Readonly<Record<string, Prepare>> = {
 		body: { note: unique("note"), ...EVERYBODY },
 	}),
 	"DELETE /api/v1/engines/{type}/config": async (world) => ({
-		path: await configure(world, `${V1}/engines/${freshType()}/config`),
+		path: await configure(world, `${V1}/engines/${freshType(world)}/config`),
 	}),
 	"GET /api/v1/realms/{slug}/engines/{type}/config": async (world) => ({
 		path: await configure(world, `${V1}/realms/${await world.freshRealm()}/engines/${TYPE}/config`),
