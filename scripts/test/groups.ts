@@ -14,7 +14,7 @@ export interface Unit {
 /** Files in one process. More gain little, and would keep one processor busy while the others wait. */
 const MOST = 16;
 
-/** What other files of the process would notice, or what would notice them: clocks replaced for a whole file, and measurements. */
+/** Marks a file that others in its process would disturb, or that would disturb them: clocks replaced for a whole file, and measurements. */
 const ALONE = /^mock\.|\b(?:memoryUsage|getActiveResourcesInfo|setFlagsFromString|chdir|exitCode)\b/m;
 
 /**

@@ -14,7 +14,7 @@ type Completed = Extract<TestEvent, { type: "test:complete" }>["data"];
 export class Times {
 	readonly files: Timed[] = [];
 	readonly tests: Timed[] = [];
-	/** What is over in a process that files share, and not yet counted to its file. */
+	/** Tests that are over in a shared process, and not yet counted to their file. */
 	readonly #shared: Map<string, Timed[]>;
 	readonly #root: string;
 	readonly #names: ReadonlySet<string>;

@@ -11,7 +11,7 @@ const EVERYBODY = { allowed_realms: ["*"] };
 const TYPE = "memo-1";
 const CONFIGURED = "memo-2";
 
-/** What the requests to a server use up, or share. */
+/** Things that the requests to a server use up, or share. */
 const used = new WeakMap<World, { types: number; maker?: Promise<Person> }>();
 
 function usedOf(world: World) {
