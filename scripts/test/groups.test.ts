@@ -40,7 +40,7 @@ test("a process has at most 16 files, and the processes of a folder have about a
 });
 
 for (const [what, text] of Object.entries({
-	"clocks of its own": 'mock.timers.enable({ apis: ["Date"] });',
+	"clocks for all of its tests": 'mock.timers.enable({ apis: ["Date"] });',
 	"a measurement of memory": "const before_bytes = process.memoryUsage().heapUsed;",
 	"flags of V8": 'setFlagsFromString("--expose-gc");',
 })) {
@@ -50,9 +50,9 @@ for (const [what, text] of Object.entries({
 	});
 }
 
-test("a long test has its own process", () => {
-	const files = ["packages/c/one.test.mjs", "packages/c/two.test.mjs", "packages/c/three.long.test.ts"];
-	assert.equal(sharing(files.map((file) => write(file))).length, 2);
+test("a long test has its own process, and begins as early as it is named", () => {
+	const files = ["packages/c/three.long.test.ts", "packages/c/one.test.mjs", "packages/c/two.test.mjs"];
+	assert.deepEqual(sharing(files.map((file) => write(file))), [files.slice(0, 1), files.slice(1)]);
 });
 
 test("each file of a process has its line, its time and its failures", () => {

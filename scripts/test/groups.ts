@@ -23,16 +23,19 @@ const ALONE = /^mock\.|\b(?:memoryUsage|getActiveResourcesInfo|setFlagsFromStrin
  * @param files test files, with absolute paths
  * @param root the repository
  * @param folder a temporary one, for the programs that load several files
- * @returns the processes of a run, those of several files first
+ * @returns the processes of a run, in the order of their first files
  */
 export function shareProcesses(files: readonly string[], root: string, folder: string): Unit[] {
 	const sharing = (file: string) => !/\.long\.test\.ts$/.test(file) && !ALONE.test(readFileSync(file, "utf8"));
 	const parts = [...Map.groupBy(files.filter(sharing), dirname).values()].flatMap(inParts);
 	const rest = parts.filter((part) => part.length === 1).flat();
 	const shared = [...parts, ...inParts(rest)].filter((part) => part.length > 1);
-	const placed = new Set(shared.flat());
-	const units = shared.map((part) => ({ entry: programOf(part, root, folder), files: part }));
-	return [...units, ...files.filter((file) => !placed.has(file)).map((file) => ({ entry: file, files: [file] }))];
+	const partOf = new Map(shared.flatMap((part) => part.map((file) => [file, part])));
+	return files.flatMap((file) => {
+		const part = partOf.get(file);
+		if (part === undefined) return { entry: file, files: [file] };
+		return part[0] === file ? { entry: programOf(part, root, folder), files: part } : [];
+	});
 }
 
 /** @returns equal parts */
