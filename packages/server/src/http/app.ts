@@ -1,6 +1,4 @@
 import type { HttpBindings } from "@hono/node-server";
-// Imported before the adapter, which replaces the global Response: this one must be of the original class.
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import { type Router, UnsupportedPathError } from "hono/router";
 import { RegExpRouter } from "hono/router/reg-exp-router";
@@ -13,6 +11,7 @@ import { slotOfRequest, withSlot } from "../request-slot.ts";
 import { keysOf } from "../semaphore.ts";
 import { createSourceReader, keysOfSource, sourceGroup } from "../source.ts";
 import { Streamed } from "../streamed.ts";
+import { loadAlreadySent } from "./already-sent.ts";
 import { type Answers, SMALL_CHARS } from "./answers.ts";
 import { type Bodies, isHere, MAX_BODY_BYTES } from "./bodies.ts";
 import type { Recipient } from "./budget.ts";
@@ -168,7 +167,7 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	if (c.req.method === "HEAD") return c.body(null, status, headers);
 	if (typeof ready === "string" && ready.length <= SMALL_CHARS) return c.body(ready, status, headers);
 	const whole = await needs.answers.send(outgoing, recipientOf(actor, ip), { status, headers }, ready);
-	return whole === undefined ? RESPONSE_ALREADY_SENT : c.body(whole as string, status, headers);
+	return whole === undefined ? loadAlreadySent() : c.body(whole as string, status, headers);
 }
 
 /** Answers a request for the console: every error is a page, too. */
@@ -199,7 +198,7 @@ async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: st
 	needs.metrics.answered(request.method, CONSOLE, status, (performance.now() - started) / 1000);
 	if (c.req.method === "HEAD") return c.body(null, status as 200, headers);
 	const whole = await needs.answers.send(outgoing, recipientOf(answer.actor, ip), { status, headers }, body);
-	return whole === undefined ? RESPONSE_ALREADY_SENT : c.body(whole as string, status as 200, headers);
+	return whole === undefined ? loadAlreadySent() : c.body(whole as string, status as 200, headers);
 }
 
 /** All pages are one route to the metrics and the log. */

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Hono } from "hono";
 import { FatalError } from "../errors.ts";
 import type { Admission, Carry } from "./admission.ts";
+import { loadAlreadySent } from "./already-sent.ts";
 import type { Connections } from "./connections.ts";
 import type { NewHeaders } from "./headers.ts";
 import { answerMalformed, malformedResponse } from "./malformed.ts";
@@ -88,6 +89,7 @@ export async function listen(
 /** Loads the code that carries requests after the port is reported open: this takes a tenth of a start, and only the first requests wait for it. */
 async function loadCarrier(app: Hono<never>, newHeaders: NewHeaders): Promise<Carry> {
 	await nextTurn();
+	await loadAlreadySent();
 	const { getRequestListener } = await import("@hono/node-server");
 	return getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
 		hostname: "localhost",

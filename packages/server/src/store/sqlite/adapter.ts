@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
+import type { LogHead } from "../../audit/model.ts";
 import { runInBatches } from "../in-batches.ts";
 import { briefsInMemory } from "../memory/briefs.ts";
 import { fromDeclarations, type Implementations, type Operations, READS_WHOLE_LOG } from "../store.ts";
-import { headAt } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
 import { keySetOfSecrets } from "./key-sets.ts";
@@ -111,6 +111,11 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		tokens: tokenReads(db),
 		trusts: trustReads(db),
 	};
+}
+
+/** Describes the log up to its newest event: SQLite has one chain, so the number of an event is its position, too. */
+function headAt({ seq, hash }: ReturnType<Ways["tip"]>): LogHead {
+	return { events: seq, hash, position: String(seq) };
 }
 
 /** Maximum number of names read on this thread: 400 take 2 to 3 ms, but 10 to 25 ms the first time after a start. */

@@ -8,7 +8,6 @@ import type {
 	Checkpoint,
 	LatestProof,
 	ListedEvent,
-	LogHead,
 	StoredEvent,
 } from "../../audit/model.ts";
 import { keySetIn, verifyChain } from "../../audit/verify.ts";
@@ -143,11 +142,6 @@ const LAST_CHECKPOINT =
 const LAST_VERIFIED =
 	"SELECT * FROM audit_event INDEXED BY audit_event_verified WHERE type = 'audit.verified' ORDER BY seq DESC LIMIT 1";
 const PREVIOUS = "(SELECT hash FROM audit_event AS before WHERE before.seq = audit_event.seq - 1) AS previous_hash";
-
-/** Describes the log up to its newest event: SQLite has one chain, so the number of an event is its position, too. */
-export function headAt({ seq, hash }: Pick<StoredEvent, "seq" | "hash">): LogHead {
-	return { events: seq, hash, position: String(seq) };
-}
 
 function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
 	return { ...event, position: String(event.seq) };
