@@ -15,6 +15,7 @@ const SCRIPT_LOADER = join(ROOT, "packages/svc/src/script.ts");
 const SCRIPT =
 	/^(packages\/svc\/src\/(server|client)|packages\/server\/src\/(factors\/webauthn|console\/qr-code)|plugins\/\w+\/main)\.ts$/;
 const THREAD = /-thread\.ts$/;
+const isScript = (name: string) => SCRIPT.test(name) || THREAD.test(name);
 
 /** `startThread(new URL("./x-thread.ts", import.meta.url)`, `readAsset(new URL(import.meta.resolve("a-package/x.css"))`. */
 const SHIPPED_FILE =
@@ -42,7 +43,7 @@ export interface Bundle {
 	main: string;
 	/** Files in it, by name: scripts, native libraries, and files for `readAsset`. */
 	assets: Record<string, string>;
-	/** Names of the scripts that `loadScript` runs. */
+	/** Names of the scripts that `runScript` runs, threads included. */
 	scripts: string[];
 	/** Folders of the packages in it, sorted. */
 	packages: string[];
@@ -61,14 +62,14 @@ export async function bundle(folder: string, constants: Record<string, unknown>)
 	const outfileOf = (name: string) => join(folder, `${name.replaceAll("/", "-")}.cjs`);
 	const keep = (name: string, file: string) => {
 		if (name in assets) return;
-		const isOurs = SCRIPT.test(name) || THREAD.test(name);
+		const isOurs = isScript(name);
 		assets[name] = isOurs ? outfileOf(name) : file;
 		if (isOurs) waiting.push(name);
 	};
 	const [main = ""] = waiting;
 	for (let name = waiting.pop(); name !== undefined; name = waiting.pop())
 		for (const input of await bundleOne(name, outfileOf(name), constants, keep)) inputs.add(input);
-	const scripts = Object.keys(assets).filter((name) => SCRIPT.test(name));
+	const scripts = Object.keys(assets).filter(isScript);
 	return {
 		main: outfileOf(main),
 		assets,
@@ -77,7 +78,7 @@ export async function bundle(folder: string, constants: Record<string, unknown>)
 	};
 }
 
-/** `loadScript` calls it with the parameters of CommonJS. */
+/** `runScript` calls it with the parameters of CommonJS. */
 const FUNCTION = { banner: { js: "(function (exports, require, module) {" }, footer: { js: "})" } };
 
 /** @returns the files that went into it */
@@ -100,7 +101,7 @@ async function bundleOne(
 		minify: true,
 		keepNames: true,
 		legalComments: "none",
-		...(SCRIPT.test(name) ? FUNCTION : {}),
+		...(isScript(name) ? FUNCTION : {}),
 		metafile: true,
 		absWorkingDir: ROOT,
 		define: { ...define, "import.meta.main": "false", "import.meta.url": '"file:///"', "import.meta.dirname": '"/"' },
@@ -111,7 +112,7 @@ async function bundleOne(
 	return Object.keys(metafile.inputs).map((input) => resolve(ROOT, input));
 }
 
-/** Escapes what the bundler leaves in regular expressions and tagged templates: `loadScript` reads a byte as a character. */
+/** Escapes what the bundler leaves in regular expressions and tagged templates: `runScript` reads a byte as a character. */
 function escaped(script: string): string {
 	return script.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

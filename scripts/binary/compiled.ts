@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { COMPILED } from "../../packages/svc/src/script.ts";
+import { COMPILED } from "../../packages/server/src/asset.ts";
 import { startServerProcess } from "../bench/child.ts";
 import { exchange } from "../bench/exchange.ts";
 import { type Bundle, ROOT } from "./bundle.ts";
@@ -8,6 +8,8 @@ import { runTool } from "./tool.ts";
 
 const REHEARSAL = ["--require", join(ROOT, "scripts/binary/stand-in.cts"), join(ROOT, "scripts/binary/rehearsal.ts")];
 const COMPILE_ONLY = join(ROOT, "scripts/binary/compile-only.ts");
+
+const SERVER = "packages/svc/src/server.ts";
 
 /** Flags of V8 with which the server starts our engines. */
 const ENGINE_FLAGS = ["--disallow-code-generation-from-strings"];
@@ -17,7 +19,7 @@ const ENGINE_SETTINGS = { SVC_ORCH_API_SERVER: "https://127.0.0.1", SVC_ORCH_TOK
 
 /**
  * Compiles the scripts beforehand. Runs each once, because V8 compiles a function at its first call: the server until it has
- * answered, the client for its help, an engine to the end of its input.
+ * answered, with the threads that it starts, the client for its help, an engine to the end of its input.
  * @param folder for the results
  * @returns the results, as further assets
  * @throws Error when a script cannot be run here
@@ -26,19 +28,24 @@ export async function compileScripts({ assets, scripts }: Bundle, folder: string
 	const list = join(folder, "assets.json");
 	writeFileSync(list, JSON.stringify(assets));
 	const compiled: Record<string, string> = {};
-	for (const name of scripts) {
+	for (const name of serverFirst(scripts)) {
 		const output = `${assets[name]}${COMPILED}`;
-		const args = [...REHEARSAL, assets[name] ?? "", name, output];
+		const args = [...REHEARSAL, assets[name] ?? "", name];
 		const env = { BINARY_ASSETS: list };
-		if (name.endsWith("/server.ts")) await rehearseServer(args, env, folder);
-		// A part of the server, which does nothing by itself.
-		else if (name.startsWith("packages/server/")) compileOnly(assets[name] ?? "", name, output);
-		else if (name.startsWith("plugins/"))
+		if (name === SERVER) await rehearseServer(args, env, folder);
+		// A part of the server, which does nothing by itself: the server may have run it.
+		else if (name.startsWith("packages/server/")) {
+			if (!existsSync(output)) compileOnly(assets[name] ?? "", name, output);
+		} else if (name.startsWith("plugins/"))
 			runTool(process.execPath, [...ENGINE_FLAGS, ...args], { env: { ...env, ...ENGINE_SETTINGS } });
 		else runTool(process.execPath, [...args, "--help"], { env });
 		compiled[name + COMPILED] = output;
 	}
 	return compiled;
+}
+
+function serverFirst(scripts: readonly string[]): string[] {
+	return [...scripts].sort((one, other) => Number(other === SERVER) - Number(one === SERVER));
 }
 
 /**

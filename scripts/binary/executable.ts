@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { readBuild } from "../../packages/server/src/health/build.ts";
+import { type Build, readBuild } from "../../packages/server/src/health/build.ts";
+import { describeOwnSchema } from "../../packages/server/src/store/sqlite/schema-alterations.ts";
 import { bundle } from "./bundle.ts";
 import { compileRepeatably, compileScripts } from "./compiled.ts";
 import { runTool } from "./tool.ts";
@@ -47,7 +48,7 @@ export async function makeExecutable(
 	try {
 		const build = readBuild();
 		onStep("bundling");
-		const bundled = await bundle(scratch, { SVC_BUILD: build });
+		const bundled = await bundle(scratch, constantsOf(build));
 		const { main, packages } = bundled;
 		const addons = Object.fromEntries(Object.entries(bundled.assets).filter(([name]) => name.endsWith(".node")));
 		onStep("compiling");
@@ -68,6 +69,11 @@ export async function makeExecutable(
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
+}
+
+/** Global names in the sources, and their values in the binary. */
+export function constantsOf(build: Build): Record<string, unknown> {
+	return { SVC_BUILD: build, SVC_SCHEMA: JSON.stringify([...describeOwnSchema()]) };
 }
 
 /** The bundler finds files in an order of its own. */

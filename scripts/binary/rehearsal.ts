@@ -1,13 +1,13 @@
 /*
- * `node [flags] --require stand-in.cts rehearsal.ts file name output words…`: runs a script of the single binary as the binary does, and writes V8's compiled
- * code when it ends. V8 accepts that only in the same Node, under the same flags of V8.
+ * `node [flags] --require stand-in.cts rehearsal.ts file name words…`: runs a script of the single binary as the binary does. V8 accepts what the
+ * stand-in keeps of it only in the same Node, under the same flags of V8.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 import { Script } from "node:vm";
 
-const [file = "", name = "", output = "", ...words] = process.argv.slice(2);
+const [file = "", name = "", ...words] = process.argv.slice(2);
 
 /** Node's own modules, as in the binary. */
 function require(id: string): unknown {
@@ -20,9 +20,8 @@ function require(id: string): unknown {
 type Run = (process: NodeJS.Process) => Promise<void>;
 
 const script = new Script(readFileSync(file, "latin1"), { filename: name });
-process.once("exit", () => writeFileSync(output, script.createCachedData()));
 process.argv.splice(2, process.argv.length, ...words);
-process.chdir(dirname(output));
+process.chdir(dirname(file));
 const module: { exports: Record<string, Run> } = { exports: {} };
 script.runInThisContext()(module.exports, require, module);
 for (const run of Object.values(module.exports)) await run(process);

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { getAsset, getRawAsset } from "node:sea";
+import { getRawAsset } from "node:sea";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 
 /*
@@ -16,7 +16,26 @@ const IN_BINARY = "asset:";
  */
 export function startThread(source: URL, options: WorkerOptions = {}): Worker {
 	if (source.protocol !== IN_BINARY) return new Worker(source, options);
-	return new Worker(getAsset(source.pathname, "utf8"), { ...options, eval: true });
+	return new Worker(`(${runScript})(${JSON.stringify(source.pathname)}, require)`, { ...options, eval: true });
+}
+
+/** Ending of the asset with V8's compiled code, next to its script. */
+export const COMPILED = ".compiled";
+
+/**
+ * Runs a script of the single binary. It names nothing outside itself, because a thread receives its text.
+ * @param name its asset: a function with the parameters of a CommonJS module
+ * @param load `require`
+ * @returns its exports
+ */
+export function runScript(name: string, load: NodeJS.Require): unknown {
+	const { getRawAsset } = load("node:sea") as typeof import("node:sea");
+	const { Script } = load("node:vm") as typeof import("node:vm");
+	const cachedData = Buffer.from(getRawAsset(`${name}.compiled`));
+	const script = new Script(Buffer.from(getRawAsset(name)).toString("latin1"), { filename: name, cachedData });
+	const module = { exports: {} };
+	script.runInThisContext()(module.exports, load, module);
+	return module.exports;
 }
 
 /**
