@@ -176,19 +176,61 @@ test("a server that shares nothing does not start beside them", options, async (
 	for (const on of [here, there]) ok(await read(on, "COUNTED", admin.token));
 });
 
-test(
-	"keys of the instance are not replaced while both servers use them, and those of a realm are",
-	options,
-	async () => {
-		const rotate = (body: object) => here.post("/keys/rotate", body, { token: admin.token });
-		for (const purpose of ["master", "session", "portable", "rows"])
-			refused(await rotate({ purpose }), 409, "conflict");
-		await secret(here, admin, slug, "BEFORE", "a value");
-		ok(await rotate({ purpose: "record", realm: slug }));
-		await secret(here, admin, slug, "AFTER", "a value");
-		for (const key of ["BEFORE", "AFTER"]) assert.equal(ok(await read(there, key, admin.token)).value, "a value");
-	},
-);
+test("a key that one server has replaced is in use on the other with the answer", options, async () => {
+	const { token } = admin;
+	await realm(here, admin);
+	for (const purpose of ["session", "cursor", "portable", "checkpoint", "record", "rows"]) {
+		const encrypted = ok(await there.post<{ ciphertext: string }>("/encrypt", { value: "a text" }, { token }));
+		ok(await here.post("/keys/rotate", { purpose }, { token }));
+		const session = ok(await here.post<{ token: string }>("/auth/login", { ...admin }));
+		ok(await there.get("/auth/whoami", { token: session.token }));
+		const page = ok(
+			await here.get<{ pagination: { next_cursor: string } }>("/realms?limit=1", { token: session.token }),
+		);
+		ok(await there.get(`/realms?limit=1&cursor=${page.pagination.next_cursor}`, { token }));
+		const again = ok(await here.post<{ ciphertext: string }>("/encrypt", { value: "a text" }, { token }));
+		for (const { ciphertext } of [encrypted, again]) {
+			await secret(there, admin, slug, "TEXT", ciphertext, { pre_encrypted: true });
+			assert.equal(ok(await read(here, "TEXT", token)).value, "a text");
+		}
+	}
+	for (const on of [here, there]) assert.equal((await on.get("/health")).status, 200);
+});
+
+test("reads on one server succeed while the other replaces the key for rows", options, async () => {
+	const { token } = await apiToken(here, admin, "read");
+	await secret(here, admin, slug, "RENEWED", "a value");
+	const rotations = () => events(here, admin, "type=key.destroyed");
+	const earlier = (await rotations()).length;
+	let isOver = false;
+	const rotate = async () => {
+		// The one before goes when no row needs it.
+		while ((await here.post("/keys/rotate", { purpose: "rows" }, { token: admin.token })).status === 409);
+		while ((await rotations()).length === earlier);
+		isOver = true;
+	};
+	let reads = 0;
+	const readAgain = async () => {
+		for (; !isOver; reads++) assert.equal(ok(await read(there, "RENEWED", token)).value, "a value");
+	};
+	await Promise.all([rotate(), ...[0, 1, 2].map(readAgain)]);
+	assert.ok(reads > 10, `${reads}`);
+	for (const on of [here, there]) {
+		assert.equal((await on.get("/health")).status, 200);
+		assert.equal(ok(await on.get<{ status: string }>("/audit/verify", { token: admin.token })).status, "intact");
+	}
+});
+
+test("the master key is not replaced while both servers use it", options, async () => {
+	refused(await here.post("/keys/rotate", { purpose: "master" }, { token: admin.token }), 409, "conflict");
+});
+
+test("the record key that one server gives a realm is in use on the other", options, async () => {
+	await secret(here, admin, slug, "BEFORE", "a value");
+	ok(await here.post("/keys/rotate", { purpose: "record", realm: slug }, { token: admin.token }));
+	await secret(here, admin, slug, "AFTER", "a value");
+	for (const key of ["BEFORE", "AFTER"]) assert.equal(ok(await read(there, key, admin.token)).value, "a value");
+});
 
 test("each server lists both, and one that has stopped is gone", options, async () => {
 	type Nodes = { nodes: { address: string; status: string }[] };

@@ -108,6 +108,11 @@ export function createRowMacs(keys: readonly RowKey[] | undefined, randomBytes: 
 	};
 }
 
+/** Names the key that a MAC says it was made with. */
+export function keyOfMac(mac: Buffer): string {
+	return mac.toString("hex", 0, KEY_ID_BYTES);
+}
+
 /** Finds the key that the first bytes name. */
 function byId(keys: readonly Derived[], bytes: Buffer): Derived | undefined {
 	return keys.find(({ id }) => id.compare(bytes, 0, KEY_ID_BYTES) === 0);

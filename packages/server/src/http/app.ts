@@ -35,6 +35,8 @@ export interface AppNeeds {
 	identify: Identify;
 	/** Tells whether another program altered the database, which is then not trusted. */
 	isAltered(): boolean;
+	/** Learns what other servers have changed before a request is answered; undefined where there are none. */
+	keepUp?: (() => Promise<void>) | undefined;
 	/** The console; undefined where it is off. */
 	pages?: Pages | undefined;
 }
@@ -127,6 +129,7 @@ interface Request {
 
 async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, route: Route): Promise<Response> {
 	const { incoming, outgoing } = c.env;
+	if (needs.keepUp !== undefined && route.trustsNothing !== true) await needs.keepUp();
 	if (needs.isAltered() && route.trustsNothing !== true) throw new AppError("database_altered", ALTERED);
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization, cookie, host, "if-none-match": if_none_match } = incoming.headers;
@@ -185,6 +188,7 @@ async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: st
 		readForm: (most = MAX_BODY_BYTES) => readForm(incoming, needs.bodies.holderFor(ip), most),
 	};
 	const ask = async (asked: PageRequest) => {
+		await needs.keepUp?.();
 		if (needs.isAltered()) throw new AppError("database_altered", ALTERED);
 		if (ODD_PATH.test(asked.target)) throw new AppError("not_found", ODD);
 		return pages.answer(asked);

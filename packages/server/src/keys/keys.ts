@@ -98,8 +98,10 @@ export async function rotateKey(
 	await requireInstanceAdmin(needs, actor, "write");
 	if (slug !== undefined && purpose !== "record")
 		throw new AppError("validation_failed", "a realm has only a record key: leave realm out, or rotate record");
-	if (slug === undefined) await refuseBesideOthers(needs.store);
-	if (purpose === "master") return rotateMaster(needs, actor);
+	if (purpose === "master") {
+		await refuseBesideOthers(needs.store);
+		return rotateMaster(needs, actor);
+	}
 	const realm = slug === undefined ? undefined : await findRealm(needs, actor, slug);
 	const event = eventBy(actor, needs.system.now(), "key.rotated", realm, { purpose });
 	const id = await rotateDataKey({ keys: needs.store.keys, keyring: needs.keyring }, purpose, realm?.id ?? "", event);
@@ -107,14 +109,14 @@ export async function rotateKey(
 	return { id: id.toString("hex"), previous: "", message: AFTER[purpose] };
 }
 
-/** Refuses while other servers use the store: they would go on with the keys that they read at their start. ADR 18 */
+/** Refuses while other servers use the store: they could not open keys under the next master key. ADR 18 */
 async function refuseBesideOthers({ claims, nodes }: OtherServers): Promise<void> {
 	if (!claims.isShared) return;
 	const active = (await nodes()).filter(({ status }) => status === "active");
 	if (active.length <= 1) return;
 	throw new AppError(
 		"conflict",
-		"other servers use the database, and would go on with the old key: stop all but one (`svc nodes` lists them), and try again",
+		"other servers use the database, and would go on with the old master key: stop all but one (`svc nodes` lists them), and try again",
 	);
 }
 

@@ -16,11 +16,13 @@ export interface RowState {
 	readonly sums: KeySums;
 	/** The newest id that a dated row ever had; undefined in a tip from before tips kept it. */
 	readonly newest: string | undefined;
+	/** Number of changes of the instance's own keys: a server that knows fewer has older keys. */
+	readonly keys: number;
 }
 
 /** State before the first row. */
 export function noRows(active: string): RowState {
-	return { active, sums: new Map(), newest: "" };
+	return { active, sums: new Map(), newest: "", keys: 0 };
 }
 
 /** Sums of no rows. */
@@ -54,6 +56,9 @@ export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChan
 	const count = (table: RowTable, key: string, term: bigint) => {
 		state = { ...state, sums: addTerm(state.sums, key, ROW_KINDS[table].sum, term) };
 	};
+	const countKey = (table: RowTable, text: string) => {
+		if (table === "keyring" && keyColumn(valuesIn(text), "realm_id") === "") state = { ...state, keys: state.keys + 1 };
+	};
 	const sign = (table: RowTable, text: string) => {
 		const { mac, term } = macs.sign(text, state.active);
 		count(table, state.active, term);
@@ -62,6 +67,7 @@ export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChan
 	const enter = (table: RowTable, text: string) => {
 		const key = keyIn(table, text);
 		if (key !== undefined) state = { ...state, active: key };
+		countKey(table, text);
 		const id = date(table, text);
 		if (id !== undefined && state.newest !== undefined && id > state.newest) state = { ...state, newest: id };
 		const mac = sign(table, text);
@@ -81,6 +87,7 @@ export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChan
 		enter,
 		leave(table, mac, text) {
 			uncount(table, mac, text);
+			countKey(table, text);
 			tell(table, text, undefined);
 		},
 		change: (table, mac, before, text) => (uncount(table, mac, before) ? enter(table, text) : null),
@@ -124,9 +131,14 @@ export function addTerm(sums: KeySums, key: string, sum: RowSum, term: bigint): 
 function keyIn(table: RowTable, text: string): string | undefined {
 	if (table !== "keyring") return undefined;
 	const values = valuesIn(text);
-	const at = (column: string) => values[coveredColumns("keyring").indexOf(column)];
-	const id = at("id");
-	return at("purpose") === "rows" && at("state") === "active" && Buffer.isBuffer(id) ? id.toString("hex") : undefined;
+	const id = keyColumn(values, "id");
+	const isActive = keyColumn(values, "purpose") === "rows" && keyColumn(values, "state") === "active";
+	return isActive && Buffer.isBuffer(id) ? id.toString("hex") : undefined;
+}
+
+/** Finds a column of a row of the keyring. */
+function keyColumn(values: readonly RowValue[], column: string): RowValue | undefined {
+	return values[coveredColumns("keyring").indexOf(column)];
 }
 
 /** End of the log and state of the rows, as one transaction left them. */
@@ -142,6 +154,7 @@ interface TipText extends SumTexts {
 	hash: string;
 	former?: Record<string, SumTexts>;
 	newest?: string;
+	keys?: number;
 }
 
 /** Seals a tip with the active key for rows. */
@@ -153,9 +166,9 @@ export function sealTip(tip: Tip, macs: RowMacs): Buffer {
 export function openTipBox(box: Buffer, macs: RowMacs): Tip | undefined {
 	const opened = macs.open(box);
 	if (opened === undefined) return undefined;
-	const { seq, hash, newest, former = {}, ...own } = JSON.parse(opened.text) as TipText;
+	const { seq, hash, newest, keys = 0, former = {}, ...own } = JSON.parse(opened.text) as TipText;
 	const sums = Object.entries({ ...former, [opened.key]: own }).map(([key, texts]) => [key, sumsIn(texts)] as const);
-	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums), newest } };
+	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums), newest, keys } };
 }
 
 /**
@@ -170,10 +183,11 @@ export function differingSums(found: KeySums, { sums, newest }: RowState): Recor
 	return { access: differs(({ access }) => access), content: differs(({ content }) => content) };
 }
 
-function textOf({ seq, hash, rows: { active, sums, newest } }: Tip): string {
+function textOf({ seq, hash, rows: { active, sums, newest, keys } }: Tip): string {
 	const former = [...sums].filter(([key, { access, content }]) => key !== active && (access !== 0n || content !== 0n));
 	const text: TipText = { seq, hash: hash.toString("hex"), ...textsOf(sums.get(active)) };
 	if (newest !== undefined) text.newest = newest;
+	if (keys > 0) text.keys = keys;
 	if (former.length > 0) text.former = Object.fromEntries(former.map(([key, own]) => [key, textsOf(own)]));
 	return JSON.stringify(text);
 }

@@ -110,6 +110,13 @@ export interface Store extends Operations, BackupSource {
 	 * Afterwards `health.alterations` names what does not fit. Later keys take the place of the first ones. Design: §13
 	 */
 	guard(keys: RowKey[]): Promise<void>;
+	/**
+	 * Learns what other servers have left that this one must not go on without: newer keys, and what was found altered. A request begins with it. Undefined
+	 * where no other server uses the store.
+	 */
+	keepUp: (() => Promise<void>) | undefined;
+	/** Takes what reads the keys again when another server has replaced one. */
+	readKeysWith(read: () => Promise<void>): void;
 	/** Compares all rows with what the last transaction left: a thread of its own reads every row. Nothing fits before `guard`. */
 	checkIntegrity(): Promise<IntegrityReport>;
 	/** Resolves when a change finds that another program has altered the database meanwhile; `health.alterations` names what. */

@@ -108,10 +108,11 @@ export function wireApp(parts: AppParts) {
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
 	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, ...semaphores, issuer_keys, server });
-	const app = createApp({ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, pages }, [
-		...routes,
-		...docsRoutes(),
-	]);
+	const { keepUp } = store;
+	const app = createApp(
+		{ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, keepUp, pages },
+		[...routes, ...docsRoutes()],
+	);
 	const admission = createAdmission({ newHeaders, limits }, trusted_proxies);
 	return { app: app as never, newHeaders, admission };
 }

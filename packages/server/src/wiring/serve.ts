@@ -73,6 +73,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
 	const { keys, guard, alone } = store;
 	const keyring = await openKeyring({ keys, guard, alone, master: masterKey.key.reveal(), system });
+	store.readKeysWith(() => keyring.reload());
 	await recordFileEvents({ store, system, log }, before);
 	const watch = createAlterationWatch({ store, system, log });
 	await watch.checkSchema();

@@ -6,6 +6,7 @@ import { createBriefs } from "./briefs/briefs.ts";
 import type { Session } from "./connection.ts";
 import type { All, Change, Snapshot } from "./database.ts";
 import type { FindAlterations } from "./migrate.ts";
+import { askAgain, createStrange } from "./newer-keys.ts";
 import { withoutNullCharacters } from "./null-characters.ts";
 import type { PoolName, ReadPool } from "./read-pools.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -54,6 +55,8 @@ interface Ways {
 	writer: Writer;
 	change: Change;
 	macs: RowMacs;
+	/** Learns which keys other servers have made. */
+	catchUp(): Promise<void>;
 	/** Whether other servers claim leases, too. */
 	isShared: boolean;
 	/** Returns the keys of rows, the active one first; none before the store got them. */
@@ -67,13 +70,14 @@ type Runs = Record<string, Record<string, Run>>;
 
 /** Makes every operation of the port. */
 export function createAdapter(ways: Ways): Operations {
-	const { pools, writer, change, macs } = ways;
+	const { pools, writer, change, macs, isShared } = ways;
 	const writes = writesOf(change) as unknown as Runs;
 	const briefs = createBriefs({ change, writer, pool: pools.requests }) as unknown as Runs;
+	const strange = createStrange(macs);
 	const reads = new WeakMap<Session, Runs>();
 	const readsFor = (session: Session): Runs => {
 		const sql = withoutNullCharacters(session);
-		const known = reads.get(session) ?? (readsOf({ ...createRows(sql, macs), sql }, ways) as unknown as Runs);
+		const known = reads.get(session) ?? (readsOf({ ...createRows(sql, strange), sql }, ways) as unknown as Runs);
 		reads.set(session, known);
 		return known;
 	};
@@ -88,11 +92,14 @@ export function createAdapter(ways: Ways): Operations {
 		}
 		const long = READS_WHOLE_LOG.has(name) ? pools.everything : pools.long;
 		const pool = declared.kind === "read" ? pools.requests : long;
-		return (...args: unknown[]) =>
-			pool.ask((session) => {
-				const run = readsFor(session)[noun]?.[verb] as Run;
-				return run(...args);
-			});
+		return (...args: unknown[]) => {
+			const ask = () =>
+				pool.ask((session) => {
+					const run = readsFor(session)[noun]?.[verb] as Run;
+					return run(...args);
+				});
+			return isShared ? askAgain(ask, strange, ways) : ask();
+		};
 	});
 }
 

@@ -8,6 +8,7 @@ import type { Change } from "./database.ts";
 import { INDEXED_FIELDS, indexedFieldsOf } from "./event-index.ts";
 import { TOLD } from "./findings.ts";
 import { CHANGES_LOCK } from "./locks.ts";
+import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 import { createRowChanges, createRows } from "./rows.ts";
 
@@ -20,6 +21,8 @@ export interface Trust {
 	lose(altered: string[]): void;
 	/** Notes what another server has found altered. */
 	hear(altered: readonly string[]): void;
+	/** Reads the keys again if the newest tip was left by a server with newer ones. */
+	keepUp(sealed: Buffer | null | undefined): Promise<void>;
 }
 
 /** The log and the rows as the running transaction has them. Nothing is remembered between transactions: another server may have made one. */
@@ -99,10 +102,19 @@ const NEWEST = `SELECT seq, hash, sealed, ${TOLD} AS told FROM (SELECT) AS alway
 	LEFT JOIN (SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1) AS head ON true
 	LEFT JOIN (SELECT sealed FROM tip ORDER BY id DESC LIMIT 1) AS tip ON true`;
 
+/** Learns what other servers have left that this one must not go on without: newer keys, and what was found altered. */
+export async function keepUp(ask: Pick<ReadPool, "ask">, trust: Pick<Trust, "hear" | "keepUp">): Promise<void> {
+	const [newest] = await ask.ask((sql) => sql.rows<Newest>(NEWEST));
+	trust.hear(newest?.told ?? []);
+	// It needs another connection, which those who have one would wait for.
+	await trust.keepUp(newest?.sealed);
+}
+
 async function begin(sql: Sql, trust: Trust): Promise<Running> {
 	const [newest] = await sql.rows<Newest>(NEWEST);
 
 	trust.hear(newest?.told ?? []);
+	await trust.keepUp(newest?.sealed);
 	const head = { seq: newest?.seq ?? 0, hash: newest?.hash ?? GENESIS };
 	const events: StoredEvent[] = [];
 	const chain = createChain(head, (event) => void events.push(event));

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { openKeyring } from "../../crypto/keyring.ts";
+import { rotateDataKey } from "../../crypto/rotation.ts";
 import { isChainIntact } from "../../testing/events.ts";
 import { aBinding, anEvent } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
@@ -41,3 +42,33 @@ test("two servers that start at the same time on an empty database have the same
 		}
 	}
 });
+
+test(
+	"a server goes on with the keys that another has made, at its next change, question and look",
+	options,
+	async (t) => {
+		const { here, there, ring, other } = await setUp(t);
+		for (const [store, keyring] of [
+			[here, ring],
+			[there, other],
+		] as const)
+			store.readKeysWith(() => keyring.reload());
+		const [one, next] = [await addAccount(here), await addAccount(here)];
+		const realm = await addRealm(here, one);
+		await rotateDataKey({ keys: here.keys, keyring: ring }, "rows", "", anEvent());
+		await here.policy.bind(aBinding(realm.id, next.id), anEvent());
+		assert.notDeepEqual(other.rows(), ring.rows());
+		assert.notEqual((await there.realms.access(realm.slug, next.id))?.role, null);
+		assert.deepEqual(other.rows(), ring.rows());
+		await rotateDataKey({ keys: there.keys, keyring: other }, "session", "", anEvent());
+		await here.audit.append(anEvent());
+		assert.equal(ring.session().active.id, other.session().active.id);
+		await rotateDataKey({ keys: here.keys, keyring: ring }, "cursor", "", anEvent());
+		await there.keepUp?.();
+		assert.deepEqual(other.cursorKey(), ring.cursorKey());
+		for (const store of [here, there]) {
+			assert.deepEqual(await store.health.alterations(), []);
+			assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
+		}
+	},
+);

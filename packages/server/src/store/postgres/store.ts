@@ -1,14 +1,15 @@
-import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
+import { createRowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
 import type { Store, StoreState } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
-import { type Changes, createChanges, type Trust } from "./changes.ts";
+import { type Changes, createChanges, keepUp } from "./changes.ts";
 import { claimDatabase } from "./claim-database.ts";
 import { type Sql, withConnection } from "./connection.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
 import { forgetFindings, toldFindings } from "./findings.ts";
+import { createGuard, type Guard } from "./guard.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
 import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createMembership } from "./membership.ts";
@@ -30,18 +31,6 @@ export interface PostgresOptions {
 	isShared?: boolean;
 	/** Called when the database cannot be reached any more, and when it can be again. */
 	onState?(state: StoreState): void;
-}
-
-/** The keys of rows, and what was found altered under them. */
-interface Guard extends Trust {
-	found: readonly string[];
-	keys(): readonly RowKey[];
-	/** Resolves when a change finds an alteration. */
-	noticed: Promise<void>;
-	/** Takes the keys of rows. @returns whether they are the first ones */
-	use(row_keys: RowKey[]): boolean;
-	/** Lets rows get MACs from now on. */
-	begin(): void;
 }
 
 /**
@@ -74,6 +63,7 @@ export async function openPostgresStore({
 			guard,
 		);
 		changes = createChanges(writing, guard, membership.claimant);
+		const catchUp = () => keepUp(pools.requests, guard);
 		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared });
 		const adapter = createAdapter({
 			pools,
@@ -81,6 +71,7 @@ export async function openPostgresStore({
 			change: changes.change,
 			macs: guard.macs,
 			keys: guard.keys,
+			catchUp,
 			isShared,
 			alterations: async (sql) => [...new Set([...(await findAlterations(sql)), ...guard.found])],
 		});
@@ -94,7 +85,9 @@ export async function openPostgresStore({
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
 			copyTo: (file) => exportToSqlite(address, file),
-			...integrityChecks(pools.everything, guard, findAlterations),
+			keepUp: isShared ? catchUp : undefined,
+			readKeysWith: (read) => isShared && guard.readKeysWith(read),
+			...integrityChecks(pools.everything, guard, findAlterations, catchUp),
 			altered: guard.noticed,
 			async close() {
 				await Promise.all([writer.close(), membership.close(), ...Object.values(pools).map((pool) => pool.close())]);
@@ -145,6 +138,7 @@ function integrityChecks(
 	pool: ReadPool,
 	guard: Guard,
 	findAlterations: FindAlterations,
+	catchUp: () => Promise<void>,
 ): Pick<Store, "guard" | "checkIntegrity"> {
 	return {
 		async guard(row_keys) {
@@ -157,42 +151,17 @@ function integrityChecks(
 			else guard.begin();
 			guard.hear(await pool.ask(toldFindings));
 		},
-		// The keys of this moment: rows of the snapshot may be under one that is destroyed meanwhile.
-		checkIntegrity: () =>
-			pool.ask((sql) => checkIntegrity(sql, createRowMacs(guard.keys(), system.randomBytes), ["access", "content"])),
-	};
-}
-
-function createGuard(): Guard {
-	const { promise: noticed, resolve } = Promise.withResolvers<void>();
-	const found: string[] = [];
-	const macs = createRowMacs(undefined, system.randomBytes);
-	let keys: readonly RowKey[] | undefined;
-	let isSound = false;
-	const note = (altered: readonly string[]) => {
-		const news = altered.filter((one) => !found.includes(one));
-		found.push(...news);
-		if (news.length > 0) resolve();
-	};
-	return {
-		found,
-		noticed,
-		keys: () => keys ?? [],
-		macs,
-		isSound: () => isSound,
-		use(row_keys) {
-			const isFirst = keys === undefined;
-			keys = row_keys;
-			macs.use(row_keys);
-			return isFirst;
+		async checkIntegrity() {
+			for (;;) {
+				// The keys of this moment: rows of the snapshot may be under one that is destroyed meanwhile.
+				const keys = guard.keys();
+				const macs = createRowMacs(keys, system.randomBytes);
+				const report = await pool.ask((sql) => checkIntegrity(sql, macs, ["access", "content"]));
+				if (report.access.length + report.content.length === 0) return report;
+				await catchUp();
+				// What does not fit may be under a key that another server has made since.
+				if (guard.keys() === keys) return report;
+			}
 		},
-		begin() {
-			isSound = true;
-		},
-		lose(altered) {
-			isSound = false;
-			note(altered);
-		},
-		hear: note,
 	};
 }

@@ -4,13 +4,18 @@ import { system } from "../../system.ts";
 import type { Store } from "../store.ts";
 
 /** Makes what concerns nodes of a database that one server has for itself. */
-export function createLoneNode(): Pick<Store, "alone" | "claims" | "duties" | "join" | "nodes" | "tellAltered"> {
+export function createLoneNode(): Pick<
+	Store,
+	"alone" | "claims" | "duties" | "join" | "keepUp" | "nodes" | "readKeysWith" | "tellAltered"
+> {
 	let own: OwnNode | undefined;
 	const seen = (node: OwnNode): Node => ({ ...node, seen_at: system.now().toISOString(), status: "active" });
 	return {
 		claims: OWN_CLAIMS,
 		duties: OWN_DUTIES,
 		alone: (work) => work(),
+		keepUp: undefined,
+		readKeysWith: () => undefined,
 		tellAltered: async () => undefined,
 		async join(node) {
 			own = node;
