@@ -27,7 +27,7 @@ export interface OwnNode {
 /** Work that one server does for all that share the store. */
 type Duty = "checkpoints" | "purges" | "sweeps";
 
-/** Who does such work. */
+/** Distribution of such work. */
 export interface Duties {
 	/** Takes a duty, or keeps it; false while another server has it and lives. */
 	take(duty: Duty): Promise<boolean>;
@@ -43,7 +43,7 @@ export interface Node extends OwnNode {
 	status: "active" | "silent";
 }
 
-/** What all servers of a store have in common, by name. */
+/** Name of a text that all servers of a store have in common. */
 export type CommonText = "certificate" | "setup_code";
 
 /** Such a text changes nothing that another server remembers, and has no event. */

@@ -111,8 +111,8 @@ export interface Store extends Operations, BackupSource {
 	 */
 	guard(keys: RowKey[]): Promise<void>;
 	/**
-	 * Learns what other servers have left that this one must not go on without: newer keys, and what was found altered. A request begins with it. Undefined
-	 * where no other server uses the store.
+	 * Learns what other servers have left that this one must not go on without: newer keys, and what was found altered. A request begins with it.
+	 * Undefined where no other server uses the store.
 	 */
 	keepUp: (() => Promise<void>) | undefined;
 	/** Takes what reads the keys again when another server has replaced one. */
@@ -131,7 +131,7 @@ export interface Store extends Operations, BackupSource {
 	claims: LeaseClaims;
 	/** Work that one of these servers does for all. */
 	duties: Duties;
-	/** Runs work that one server does at a time: it looks whether the store has keys, and makes the first. */
+	/** Runs work that one server does at a time: it makes the first keys, unless there are some. */
 	alone<Result>(work: () => Promise<Result>): Promise<Result>;
 	/** Joins the servers that use the store, until it is closed. */
 	join(node: OwnNode): Promise<void>;

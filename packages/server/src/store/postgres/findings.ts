@@ -9,7 +9,7 @@ export interface Known {
 	hear(found: readonly string[]): void;
 }
 
-/** What servers have told one another, as a value of a row. */
+/** Lists what servers have told one another, as a value of a row. */
 export const TOLD = `ARRAY(SELECT DISTINCT found FROM alteration LIMIT ${MAX_ALTERATIONS})`;
 
 const TELL = "INSERT INTO alteration (node_id, found) VALUES ($1, $2) ON CONFLICT DO NOTHING";
