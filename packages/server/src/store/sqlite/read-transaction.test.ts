@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -7,6 +8,8 @@ import { makeFolder } from "../../testing/store.ts";
 import { STORAGE_EXIT_CODE } from "./failure.ts";
 import { openReader, openWriter } from "./open.ts";
 import { createReadTransaction } from "./read-transaction.ts";
+
+const PAGE = 4096;
 
 /** A table with a counter, a writer that raises it, and reads of it. */
 async function setUp(t: TestContext) {
@@ -100,3 +103,29 @@ for (const code of ["SQLITE_IOERR_READ", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQL
 		assert.ok(!failures[0]?.message.includes("CANARY"));
 	});
 }
+
+test("a damaged page that a question meets is reported, also by the end of its turn, and throws nothing behind it", async (t) => {
+	const file = join(await makeFolder(t), "svc.db");
+	const writer = openWriter(file);
+	writer.exec("CREATE TABLE t (x TEXT) STRICT; INSERT INTO t VALUES ('a')");
+	const page = writer.prepare("SELECT rootpage FROM sqlite_schema").pluck().get() as number;
+	writer.close();
+	const bytes = await readFile(file);
+	await writeFile(file, bytes.fill(0x5a, (page - 1) * PAGE, page * PAGE));
+	const connection = openReader(file);
+	t.after(() => connection.close());
+	const failures: FatalError[] = [];
+	const { within } = createReadTransaction(
+		connection,
+		() => 0,
+		(failure) => failures.push(failure),
+	);
+	const statement = connection.prepare("SELECT x FROM t");
+	const question = within(() => statement.get());
+	assert.throws(question, (error) => error instanceof AppError && error.code === "unhealthy");
+	await nextTurn();
+	await nextTurn();
+	assert.equal(connection.inTransaction, false);
+	for (const { message } of failures) assert.match(message, /the database reported SQLITE_CORRUPT/);
+	assert.equal(failures.length, 2, "by the question, and by the end of the turn");
+});

@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { FatalError } from "../../errors.ts";
+import { AppError, FatalError } from "../../errors.ts";
 import { storageFailed } from "../errors.ts";
 import { codeOf, isFatal, STORAGE_EXIT_CODE } from "./failure.ts";
 
@@ -9,7 +9,7 @@ type Question = (...args: never[]) => unknown;
 export interface ReadTransaction {
 	/** Returns the same question, asked within the turn's transaction. */
 	within<Asked extends Question>(question: Asked): Asked;
-	/** Ends the transaction, if there is one. */
+	/** Ends the transaction, if there is one. @throws AppError unhealthy when the database cannot be read, which it reports */
 	end(): void;
 	/** Passes on the error of a read, and reports it first when the database cannot be read. */
 	fail(cause: unknown): never;
@@ -35,7 +35,19 @@ export function createReadTransaction(
 		if (ending === undefined) return;
 		clearImmediate(ending);
 		ending = undefined;
-		commit.run();
+		try {
+			commit.run();
+		} catch (cause) {
+			fail(cause);
+		}
+	};
+	const endOfTurn = () => {
+		try {
+			end();
+		} catch (error) {
+			// The failure was reported, and nobody waits here for an answer: SQLite reports corruption to a read, and to the end of its transaction again.
+			if (!(error instanceof AppError)) throw error;
+		}
 	};
 
 	function ask(question: Question, args: never[]): unknown {
@@ -44,7 +56,7 @@ export function createReadTransaction(
 			if (ending === undefined) {
 				begin.run();
 				seen = commits();
-				ending = setImmediate(end);
+				ending = setImmediate(endOfTurn);
 			}
 			return question(...args);
 		} catch (cause) {
