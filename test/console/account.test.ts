@@ -12,7 +12,7 @@ errand("somebody makes a token, copies it once, and ends it", async ({ client, p
 	await page.getByRole("link", { name: "Make a token" }).click();
 	await heading(page, "New API token");
 	await page.getByLabel("Name").fill(name);
-	await page.getByLabel("read", { exact: true }).check();
+	await page.getByRole("group", { name: "It may (only read, if you tick none)" }).waitFor();
 	await page.getByLabel("Only in the realm").selectOption(slug);
 	await page.getByLabel("Only the secrets of").selectOption("prod");
 	await page.getByText("Only some roles of engines").click();

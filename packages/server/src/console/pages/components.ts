@@ -25,7 +25,7 @@ export function roleOptions(chosen?: string): Html[] {
 /** Offers the scopes of a token. */
 export function scopeBoxes(): Html {
 	const boxes = SCOPES.map((one) => html`<label><input type="checkbox" name="${one}" value="yes"> ${one}</label>`);
-	return html`<fieldset><legend>It may</legend>${boxes}</fieldset>`;
+	return html`<fieldset><legend>It may (only read, if you tick none)</legend>${boxes}</fieldset>`;
 }
 
 /** Reads the scopes that were ticked, separated by commas; none means read. */
