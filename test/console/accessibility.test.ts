@@ -192,3 +192,41 @@ test("somebody signs in, finds a key and reveals it, by keyboard alone", skip, a
 	assert.deepEqual(complaints, []);
 	await close();
 });
+
+test(
+	"somebody writes a version, goes back to the one before, ends a lease and signs out, by keyboard alone",
+	skip,
+	async () => {
+		await world.write("TYPED", "one", "dev");
+		const { page, complaints, close } = await takeSeat(browser);
+		const press = async (name: RegExp) => {
+			await tabTo(page, name);
+			await page.keyboard.press("Enter");
+		};
+		const type = async (name: RegExp, text: string) => {
+			await tabTo(page, name);
+			await page.keyboard.type(text);
+		};
+		const told = (text: RegExp) => page.getByRole("status").getByText(text).waitFor();
+		const realm = `/console/realms/${world.slug}`;
+		await page.goto(`${world.server.url}${realm}/secrets/TYPED?env=dev`);
+		await type(/^E-mail$/, world.admin.email);
+		await type(/^Password$/, world.admin.password);
+		await page.keyboard.press("Enter");
+		await heading(page, "TYPED in dev");
+		await type(/^New value$/, "two");
+		await type(/^Comment/, "typed");
+		await press(/^Write$/);
+		await told(/Version 2 is written/);
+		await press(/^Write version 1 again$/);
+		await told(/as version 3/);
+		await press(/^Leases$/);
+		await heading(page, `Leases of ${world.slug}`);
+		await press(/^End now: /);
+		await told(/The credential is gone/);
+		await press(/^Sign out$/);
+		await heading(page, "Sign in");
+		assert.deepEqual(complaints, []);
+		await close();
+	},
+);
