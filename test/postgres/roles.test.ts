@@ -23,7 +23,6 @@ const [OWNER, SERVER] = ["svc_owner", "svc_server"];
 
 const ends = new AsyncDisposableStack();
 let postgres: Postgres;
-/** A data directory for commands before there is a server. */
 let server: Server;
 let client: Api;
 let admin: Person;
