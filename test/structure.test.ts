@@ -24,6 +24,7 @@ const LEAVES = [
 	"semaphore.ts",
 	"fair-queue.ts",
 	"fair-cache.ts",
+	"attempt-counter.ts",
 	"cache.ts",
 	"asset.ts",
 	"source.ts",
@@ -68,6 +69,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^store\/(sqlite|postgres|memory)\//,
 			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|key-parts|granting-(types|rows)|rights|machine-rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
 		},
+		{ from: /^attempts\//, may: /^attempts\/model\.ts$/ },
 		{ from: /^policy\//, may: /^(policy\/|crypto\/(api-token|session)\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^realms\//, may: /^(realms\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{

@@ -7,6 +7,7 @@ import { confirmedFactors, countWrongCode, type FactorUseNeeds, proofOf, refuseG
 import type { AccountNeeds, Profile } from "./accounts.ts";
 import { type Account, Email, type FactorProof } from "./model.ts";
 import { newSession } from "./session.ts";
+import type { Failed } from "./throttle.ts";
 
 /** Dependencies of signing in with a password. */
 export interface PasswordLoginNeeds extends Omit<AccountNeeds, "keyring"> {
@@ -36,16 +37,11 @@ export interface SignedIn {
  * Spec: API › Accounts and login. Design: §16
  */
 export function login(needs: PasswordLoginNeeds, visitor: Visitor, typed: Typed): Promise<SignedIn> {
-	const attempt = (failed: () => void) => tryLogin(needs, visitor, typed, failed);
+	const attempt = (failed: Failed) => tryLogin(needs, visitor, typed, failed);
 	return needs.throttle.attempt(needs.passwords, typed.email, visitor.ip, attempt);
 }
 
-async function tryLogin(
-	needs: PasswordLoginNeeds,
-	visitor: Visitor,
-	typed: Typed,
-	failed: () => void,
-): Promise<SignedIn> {
+async function tryLogin(needs: PasswordLoginNeeds, visitor: Visitor, typed: Typed, failed: Failed): Promise<SignedIn> {
 	const account = await needs.store.accounts.byEmail(typed.email);
 	const isRight = await verifyPassword(account?.password ?? undefined, typed.password);
 	if (account !== undefined && isRight && account.disabled_at === null) {
@@ -55,7 +51,7 @@ async function tryLogin(
 			throw await refuseCode(needs, visitor, account, typed.code ?? "", failed);
 		if (opened !== "changed") return opened;
 	}
-	failed();
+	await failed();
 	// The log keeps only text that looks like an e-mail: people type passwords into the wrong field.
 	const actor = account?.id ?? (v.is(Email, typed.email) ? typed.email : "unknown");
 	await note(needs, visitor, actor, failure(account, isRight));
@@ -73,7 +69,7 @@ async function proveFactor(
 	visitor: Visitor,
 	account: Account,
 	{ code }: Typed,
-	failed: () => void,
+	failed: Failed,
 ): Promise<FactorProof | undefined> {
 	const factors = await confirmedFactors(needs, account.id);
 	if (factors.length === 0) return undefined;
@@ -96,7 +92,7 @@ async function refuseCode(
 	visitor: Visitor,
 	{ id, email }: Account,
 	code: string,
-	failed: () => void,
+	failed: Failed,
 ): Promise<AppError> {
 	await countWrongCode(needs, { email, ip: visitor.ip }, code, failed);
 	await note(needs, visitor, id, "code");

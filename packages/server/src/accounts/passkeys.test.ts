@@ -5,9 +5,9 @@ import { createSessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
 import type { SignedPasskey } from "../factors/use.ts";
 import { addAccount, openTestRules } from "../testing/rules.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 import { createKnownSources } from "./known-sources.ts";
 import { loginWithPasskey } from "./passkeys.ts";
-import { createThrottle } from "./throttle.ts";
 
 const rules = await openTestRules({ after });
 const { store, keyring, system } = rules;
@@ -17,7 +17,7 @@ const ada = await addAccount(store, { password: "$argon2id$ that nobody types he
 /** A server without failures, with a queue that makes nobody wait. */
 function setUp() {
 	const needs = {
-		...{ ...rules, known_sources, throttle: createThrottle(known_sources) },
+		...{ ...rules, known_sources, throttle: createTestThrottle(known_sources) },
 		sessions: createSessionTokens(() => keyring.session(), system),
 		passwords: { run: <T>(_: unknown, check: () => Promise<T>) => check() },
 	};

@@ -26,7 +26,7 @@ export async function loginWithPasskey(
 		const proof = await passkeyProofOf(needs, factors, passkey);
 		const opened = isOpen && proof && (await openSession(needs, visitor, account, proof, "passkey"));
 		if (typeof opened === "object") return opened;
-		failed();
+		await failed();
 		const reason = opened === "cloned" ? "cloned" : "passkey";
 		await note(needs, visitor, account?.id ?? "unknown", reason, "passkey");
 		throw new AppError("invalid_credentials", opened === "cloned" ? CLONED : REFUSED);

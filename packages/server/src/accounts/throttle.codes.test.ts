@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
-import { createThrottle } from "./throttle.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 
 const ADA = "ada@example.com";
 const HERE = "192.0.2.1";
@@ -13,7 +13,7 @@ function setUp() {
 	let now = 0;
 	let late = 0;
 	const knows = async (_: string, source: string) => source === HERE;
-	const throttle = createThrottle(
+	const throttle = createTestThrottle(
 		{ knows },
 		() => now,
 		async () => void late++,
@@ -74,7 +74,7 @@ test("a code that has to wait is refused immediately, however often: its sender 
 test("registrations, refused logins, exchanges of JWTs and wrong codes are limits: their use and refusals show, and a refusal names its limit", async () => {
 	const { throttle, guess } = setUp();
 	for (let count = 0; count < 300; count++) await throttle.registration(ELSEWHERE);
-	for (let count = 0; count < 600; count++) throttle.refused(ELSEWHERE);
+	for (let count = 0; count < 600; count++) await throttle.refused(ELSEWHERE);
 	for (let count = 0; count < 1200; count++) await throttle.exchange(ELSEWHERE);
 	for (let count = 0; count < 10; count++) await guess(ELSEWHERE);
 	const attempts = [
@@ -92,6 +92,6 @@ test("registrations, refused logins, exchanges of JWTs and wrong codes are limit
 	]);
 	for (const [index, limit] of limits.entries()) {
 		assert.match(refused[index] ?? "", new RegExp(`too many .*\\(${limit.name}\\)`));
-		assert.deepEqual([limit.used(), limit.refused?.()], [limit.max, 1], limit.name);
+		assert.deepEqual([await limit.used(), limit.refused?.()], [limit.max, 1], limit.name);
 	}
 });

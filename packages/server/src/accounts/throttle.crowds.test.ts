@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 import type { Requester } from "./password-queue.ts";
-import { createThrottle } from "./throttle.ts";
 
 const ADA = "ada@example.com";
 const BOB = "bob@example.com";
@@ -22,7 +22,7 @@ function setUp() {
 		},
 	};
 	const knows = async (account: string, source: string) => pairs.has(`${account} ${source}`);
-	const throttle = createThrottle(
+	const throttle = createTestThrottle(
 		{ knows },
 		() => now,
 		async () => undefined,
@@ -47,7 +47,7 @@ function setUp() {
 		const guesses = Array.from({ length: times }, (_, at) =>
 			throttle.attempt(queue, account(at), ip(at), async (failed) => {
 				await begun.promise;
-				failed();
+				await failed();
 			}),
 		);
 		setImmediate(begun.resolve);

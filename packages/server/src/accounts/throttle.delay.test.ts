@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createThrottle } from "./throttle.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 
 const HERE = "192.0.2.1";
 
@@ -8,7 +8,7 @@ const HERE = "192.0.2.1";
 function setUp() {
 	const found = { waited: 0, now: 0 };
 	const known = { knows: async () => false };
-	const throttle = createThrottle(
+	const throttle = createTestThrottle(
 		known,
 		() => found.now,
 		async () => void found.waited++,
@@ -41,7 +41,7 @@ test("a hundred refusals a minute of one source are sent immediately, and furthe
 test("refused registrations and sign-ons count as refusals, too", async () => {
 	const { found, throttle } = setUp();
 	for (let count = 0; count < 300; count++) await throttle.registration(HERE);
-	for (let count = 0; count < 600; count++) throttle.refused(HERE);
+	for (let count = 0; count < 600; count++) await throttle.refused(HERE);
 	for (let count = 0; count < 50; count++) {
 		await assert.rejects(throttle.registration(HERE), refused);
 		await assert.rejects(throttle.checkRefusals(HERE), refused);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 import type { Requester } from "./password-queue.ts";
-import { createThrottle, type Throttle } from "./throttle.ts";
+import type { Throttle } from "./throttle.ts";
 
 const ADA = "ada@example.com";
 const HERE = "192.0.2.1";
@@ -16,11 +17,8 @@ function setUp(known: [account: string, source: string][] = []) {
 	let now = 0;
 	const knows = async (account: string, source: string) =>
 		known.some((pair) => pair[0] === account && pair[1] === source);
-	const throttle = createThrottle(
-		{ knows },
-		() => now,
-		async () => undefined,
-	);
+	const at = () => now;
+	const throttle = createTestThrottle({ knows }, at, async () => undefined);
 	const pass = (seconds: number) => {
 		now += seconds * 1000;
 	};
@@ -47,7 +45,7 @@ async function failAll(throttle: Throttle, guesses: readonly (readonly [email: s
 	const attempts = guesses.map(([email, ip]) =>
 		throttle.attempt(queue, email, ip, async (failed) => {
 			await begun.promise;
-			failed();
+			await failed();
 		}),
 	);
 	setImmediate(begun.resolve);
@@ -201,7 +199,7 @@ test("the addresses of an IPv6 /64 are one source, and those of the next are not
 	assert.equal(await waitOf(login(throttle, ADA, "2001:db8:0:2::1")), 0);
 	for (let count = 0; count < 300; count++) await throttle.registration(`2001:db8:0:1::${count.toString(16)}`);
 	assert.equal(await waitOf(() => throttle.registration("2001:db8:0:1:ffff::1")), 60);
-	for (let count = 0; count < 600; count++) throttle.refused(`2001:db8:0:1::${count.toString(16)}`);
+	for (let count = 0; count < 600; count++) await throttle.refused(`2001:db8:0:1::${count.toString(16)}`);
 	assert.equal(await waitOf(() => throttle.checkRefusals("2001:db8:0:1:ffff::1")), 60);
 });
 
@@ -279,9 +277,9 @@ test("a refusal says how long to wait, and neither whom nor where", async () => 
 
 test("a source has 600 refused logins a minute written down, and others are not slowed by it", async () => {
 	const { throttle, pass } = setUp();
-	for (let count = 0; count < 599; count++) throttle.refused(HERE);
+	for (let count = 0; count < 599; count++) await throttle.refused(HERE);
 	assert.equal(await waitOf(() => throttle.checkRefusals(HERE)), 0);
-	throttle.refused(HERE);
+	await throttle.refused(HERE);
 	assert.equal(await waitOf(() => throttle.checkRefusals(HERE)), 60);
 	assert.equal(await waitOf(() => throttle.checkRefusals(ELSEWHERE)), 0);
 	assert.equal(await waitOf(login(throttle, ADA, HERE)), 0);

@@ -1,9 +1,11 @@
 import { hash } from "node:crypto";
+import { AttemptCounter } from "../attempt-counter.ts";
+import { type AttemptKind, type AttemptStore, type Backoff, MAX_ATTEMPT_NAMES } from "../attempts/model.ts";
 import { AppError } from "../errors.ts";
 import type { Limit } from "../limits.ts";
+import type { Awaitable } from "../operation.ts";
 import { delayRefusal } from "../request-slot.ts";
 import { sourceGroup } from "../source.ts";
-import { AttemptCounter } from "./attempt-counter.ts";
 import type { KnownSources } from "./known-sources.ts";
 import type { PasswordQueue, Requester } from "./password-queue.ts";
 
@@ -26,21 +28,19 @@ const FAILURES = {
 	},
 } as const;
 
-/** Window in which failures count, in seconds. */
-const WINDOW_S = 15 * 60;
-
-/** Longest wait for one source after failures on one account. It doubles from one second. */
-const MAX_WAIT_S = 15 * 60;
+/** Waits after failed logins. All strangers to an account wait long enough to slow a guesser, and too short to lock anybody out. */
+const WAITS: Record<keyof typeof FAILURES, Backoff> = {
+	pair: { free: FAILURES.pair.max, first_ms: 1000, doubles_every: 1 },
+	source: { free: FAILURES.source.max, first_ms: 1000, doubles_every: 10 },
+	account: { free: FAILURES.account.max, first_ms: 5000, doubles_every: Number.POSITIVE_INFINITY },
+};
 
 /**
- * Number of wrong second-factor codes before a wait, and the window in which they count: for all strangers to an account together, and for each known
- * source. The wait then doubles up to 15 minutes. About a hundred guesses a day remain, so that one succeeds in about nine years.
+ * Number of wrong second-factor codes in a day before a wait: for all strangers to an account together, and for each known source. The wait then doubles up
+ * to 15 minutes. About a hundred guesses a day remain, so that one succeeds in about nine years.
  */
 const FREE_CODES = 10;
-const CODE_WINDOW_S = 24 * 60 * 60;
-
-/** Wait of all strangers after very many failures on one account from anywhere: long enough to slow a guesser, too short to lock anybody out. */
-const ACCOUNT_WAIT_S = 5;
+const CODE_WAITS: Backoff = { free: FREE_CODES, first_ms: 1000, doubles_every: 1 };
 
 /** Limits on one source in a minute. A refused login of a browser or program that was never begun costs its sender nothing, but us an event. */
 const PER_MINUTE = {
@@ -70,8 +70,11 @@ const WRONG_CODES = {
 /** Refusals of one source that are sent immediately. Further ones wait a second: clients that retry immediately would otherwise take up the server. */
 const PROMPT_REFUSALS_PER_MINUTE = 100;
 
-/** Names counted at the same time, 150 bytes each: more than can fail in a window. */
-const MOST_NAMES = 131_072;
+/** Milliseconds in which requests of one source count. */
+const MINUTE_MS = 60_000;
+
+/** Counts a wrong guess. It is counted on every server of the database when this resolves. */
+export type Failed = () => Promise<void>;
 
 /**
  * Slows down guessing without locking anybody out: only failures count, and it refuses sources, hardly ever an account. An account known at a
@@ -81,14 +84,14 @@ export interface Throttle {
 	/**
 	 * Runs an attempt on an account's password when its turn in the queue comes; attempts on one account from one source run one after the other.
 	 * @param account the name under which it is counted: an e-mail, or a directory's user name
-	 * @param attempt calls `failed` on a wrong guess
+	 * @param attempt calls `failed` on a wrong guess, and waits for it
 	 * @throws AppError rate_limited, overloaded, with the seconds to wait in Retry-After, before any work is done
 	 */
 	attempt<T>(
 		queue: Pick<PasswordQueue, "run">,
 		account: string,
 		ip: string,
-		attempt: (failed: () => void) => Promise<T>,
+		attempt: (failed: Failed) => Promise<T>,
 	): Promise<T>;
 	/**
 	 * Refuses strangers, or a known source, after too many wrong second-factor codes. It refuses immediately: it runs within an attempt, where a delay would
@@ -101,109 +104,133 @@ export interface Throttle {
 	registration(ip: string): Promise<void>;
 	/** Refuses a source that has had too many logins of a browser or program refused. @throws AppError rate_limited */
 	checkRefusals(ip: string): Promise<void>;
-	refused(ip: string): void;
+	refused(ip: string): Promise<void>;
 	/** Counts an exchange of a JWT. @throws AppError rate_limited */
 	exchange(ip: string): Promise<void>;
 	/** Its limits on what one source or account does, for display. */
 	limits: readonly Limit[];
 	/** Counts a refusal. Returns the number of refusals that this source had for the same cause in a quarter of an hour, this one included. */
-	repeated(ip: string, cause: string): number;
+	repeated(ip: string, cause: string): Promise<number>;
 }
 
-/**
- * Makes the throttle; it counts in memory, so a restart resets it.
- * @param now monotonic milliseconds
- * @param beforeRefusal delay of a refusal that waits
- */
+/** Clock and delay of a throttle. */
+interface ThrottleOptions {
+	/** Returns monotonic milliseconds. */
+	now?: () => number;
+	/** Delays a refusal that waits. */
+	beforeRefusal?: () => Promise<unknown>;
+}
+
+/** Makes the throttle. The store counts failures; requests and refusals in a minute, which bound this process, are counted in memory. */
 export function createThrottle(
 	known: Pick<KnownSources, "knows">,
-	now: () => number = () => performance.now(),
-	beforeRefusal: () => Promise<unknown> = delayRefusal,
+	attempts: AttemptStore,
+	{ now = () => performance.now(), beforeRefusal = delayRefusal }: ThrottleOptions = {},
 ): Throttle {
-	const counter = (window_s: number) => new AttemptCounter({ window_ms: window_s * 1000, most: MOST_NAMES }, now);
+	const inMemory = () => new AttemptCounter({ window_ms: MINUTE_MS, most: MAX_ATTEMPT_NAMES }, now);
 	// The known are counted separately, whatever strangers do.
-	const [strangers, owners] = [createFailures(counter(WINDOW_S)), createFailures(counter(WINDOW_S))];
+	const [strangers, owners] = [createFailures(attempts, "strangers"), createFailures(attempts, "owners")];
 	let refusedCodes = 0;
-	const refusals = counter(60);
-	const causes = counter(WINDOW_S);
-	const codes = counter(CODE_WINDOW_S);
+	const refusals = inMemory();
+	const [codes, refusedLogins] = [storedCounter(attempts, "codes"), storedCounter(attempts, "refusals")];
 
 	async function refuse(refusal: AppError, source: string): Promise<never> {
 		if (refusals.add(source) > PROMPT_REFUSALS_PER_MINUTE) await beforeRefusal();
 		throw refusal;
 	}
-	const minute = createMinute(() => counter(60), refuse);
+	const counters = { registrations: inMemory(), "refused logins": refusedLogins, "exchanges of JWTs": inMemory() };
+	const minute = createMinute(counters, refuse);
 
 	return {
 		async attempt(queue, account, ip, attempt) {
 			const requester = await requesterOf(known, account, ip);
 			const { refusalOf, fail } = requester.known === undefined ? strangers : owners;
-			const refusal = refusalOf(requester);
+			const refusal = await refusalOf(requester);
 			if (refusal !== undefined) return refuse(refusal, requester.source);
-			return queue.run(requester, () => {
-				const late = refusalOf(requester);
+			return queue.run(requester, async () => {
+				const late = await refusalOf(requester);
 				if (late !== undefined) throw late;
 				return attempt(() => fail(requester));
 			});
 		},
 		async checkCodes(account, ip) {
-			const requester = await requesterOf(known, account, ip);
-			const wait_ms = codes.waitOf(codesOf(requester));
-			if (wait_ms <= 0) return;
+			const name = codesOf(await requesterOf(known, account, ip));
+			const [found] = await attempts.get("codes", [name]);
+			if (found === undefined || found.wait_ms <= 0) return;
 			refusedCodes++;
-			throw tooMany("wrong codes", wait_ms, WRONG_CODES.name);
+			throw tooMany("wrong codes", found.wait_ms, WRONG_CODES.name);
 		},
 		async wrongCode(account, ip) {
-			countWith(codes, codesOf(await requesterOf(known, account, ip)), FREE_CODES, (excess) => 2 ** excess);
+			const name = codesOf(await requesterOf(known, account, ip));
+			await attempts.add("codes", [{ name, backoff: CODE_WAITS }]);
 		},
 		checkRefusals: (ip) => minute.check("refused logins", ip),
 		refused: (ip) => minute.add("refused logins", ip),
-		repeated: (ip, cause) => causes.add(`${sourceGroup(ip)} ${cause}`),
+		async repeated(ip, cause) {
+			const [count = 1] = await attempts.add("causes", [{ name: `${sourceGroup(ip)} ${cause}` }]);
+			return count;
+		},
 		exchange: (ip) => minute.count("exchanges of JWTs", ip),
 		registration: (ip) => minute.count("registrations", ip),
 		limits: [...failureLimits([strangers, owners]), ...minute.limits, limitOf(WRONG_CODES, codes, () => refusedCodes)],
 	};
 }
 
+/** Counts by name, in memory or in the store. */
+interface Counter {
+	add(name: string): Awaitable<unknown>;
+	get(name: string): Awaitable<{ count: number; left_ms: number }>;
+	fullest(): Awaitable<number>;
+}
+
+const NO_ATTEMPTS = { count: 0, left_ms: 0 };
+
+/** Makes a counter of the store's failures of one kind. */
+function storedCounter(attempts: AttemptStore, kind: AttemptKind): Counter {
+	return {
+		add: (name) => attempts.add(kind, [{ name }]),
+		get: async (name) => (await attempts.get(kind, [name]))[0] ?? NO_ATTEMPTS,
+		fullest: () => attempts.fullest(kind, ""),
+	};
+}
+
 /** Kind of request that is limited for each source in a minute. */
 type What = keyof typeof PER_MINUTE;
 
+const WHATS = Object.keys(PER_MINUTE) as What[];
+
 /** Counts what sources do in a minute. @param refuse throws a refusal, after a while if there are many */
-function createMinute(newCounter: () => AttemptCounter, refuse: (refusal: AppError, source: string) => Promise<never>) {
-	const counted = Object.entries(PER_MINUTE).map(([what, limit]) => ({
-		what,
-		limit,
-		counter: newCounter(),
-		refused: 0,
-	}));
-	const of = Object.fromEntries(counted.map((one) => [one.what, one])) as Record<What, (typeof counted)[number]>;
-	const excess = (what: What, source: string) => {
-		const { count, left_ms } = of[what].counter.get(source);
+function createMinute(counters: Record<What, Counter>, refuse: (refusal: AppError, source: string) => Promise<never>) {
+	const refused: Record<What, number> = { registrations: 0, "refused logins": 0, "exchanges of JWTs": 0 };
+	const excess = async (what: What, source: string) => {
+		const { count, left_ms } = await counters[what].get(source);
 		if (count < PER_MINUTE[what].max) return undefined;
-		of[what].refused++;
+		refused[what]++;
 		return tooMany(what, left_ms, PER_MINUTE[what].name);
 	};
 	return {
 		/** @throws AppError rate_limited */
 		async check(what: What, ip: string): Promise<void> {
 			const source = sourceGroup(ip);
-			const refusal = excess(what, source);
+			const refusal = await excess(what, source);
 			if (refusal !== undefined) await refuse(refusal, source);
 		},
-		add: (what: What, ip: string) => void of[what].counter.add(sourceGroup(ip)),
+		async add(what: What, ip: string): Promise<void> {
+			await counters[what].add(sourceGroup(ip));
+		},
 		/** Counts unless that would be too much. @throws AppError rate_limited */
 		async count(what: What, ip: string): Promise<void> {
 			const source = sourceGroup(ip);
-			const refusal = excess(what, source);
+			const refusal = await excess(what, source);
 			if (refusal !== undefined) await refuse(refusal, source);
-			of[what].counter.add(source);
+			await counters[what].add(source);
 		},
-		limits: counted.map((one) => limitOf(one.limit, one.counter, () => one.refused)),
+		limits: WHATS.map((what) => limitOf(PER_MINUTE[what], counters[what], () => refused[what])),
 	};
 }
 
-function limitOf(limit: Pick<Limit, "name" | "max" | "hint">, counter: AttemptCounter, refused: () => number): Limit {
-	return { ...limit, used: () => counter.fullest(), refused };
+function limitOf(limit: Pick<Limit, "name" | "max" | "hint">, counter: Counter, refused: () => number): Limit {
+	return { ...limit, used: async () => counter.fullest(), refused };
 }
 
 interface Guesser extends Requester {
@@ -217,8 +244,10 @@ type Failures = ReturnType<typeof createFailures>;
 function failureLimits(failures: readonly Failures[]): Limit[] {
 	return (["pair", "source", "account"] as const).map((kind) => {
 		const { max } = FAILURES[kind];
-		const most = () => Math.min(max, Math.max(...failures.map(({ fullest }) => fullest(kind))));
-		const used = () => (kind === "pair" && most() < max ? 0 : most());
+		const used = async () => {
+			const most = Math.min(max, Math.max(...(await Promise.all(failures.map(({ fullest }) => fullest(kind))))));
+			return kind === "pair" && most < max ? 0 : most;
+		};
 		const refused = () => failures.reduce((sum, { refused: of }) => sum + of[kind], 0);
 		return { ...FAILURES[kind], used, refused };
 	});
@@ -237,35 +266,29 @@ function codesOf({ pair, account, known }: Guesser): string {
 	return known === undefined ? account : pair;
 }
 
-/** Adds one to a name's count, and blocks the name for a while after too many. */
-function countWith(counter: AttemptCounter, name: string, free: number, wait_s: (excess: number) => number): void {
-	const excess = counter.add(name) - free;
-	if (excess >= 0) counter.block(name, Math.min(wait_s(excess), MAX_WAIT_S) * 1000);
-}
-
 /** Counts failures, and makes names with too many wait. */
-function createFailures(counter: AttemptCounter) {
+function createFailures(attempts: AttemptStore, known: "strangers" | "owners") {
 	const refused = { pair: 0, source: 0, account: 0 };
 	const keyOf = (kind: keyof typeof FAILURES, who: Guesser) => `${kind} ${who[kind]}`;
-	/** Returns only the pair of the known: others' failures do not make them wait. */
-	const kindsOf = ({ known }: Guesser) =>
-		known === undefined ? (["pair", "source", "account"] as const) : (["pair"] as const);
-	const waits = {
-		pair: (excess: number) => 2 ** excess,
-		source: (excess: number) => 2 ** Math.floor(excess / 10),
-		account: () => ACCOUNT_WAIT_S,
-	};
+	/** Kinds that count: of the known the pair alone, so that others' failures do not make them wait. */
+	const kinds = known === "strangers" ? (["pair", "source", "account"] as const) : (["pair"] as const);
 	return {
 		refused,
-		fullest: (kind: keyof typeof FAILURES) => counter.fullest(`${kind} `),
-		refusalOf(who: Guesser): AppError | undefined {
-			const kind = kindsOf(who).find((one) => counter.waitOf(keyOf(one, who)) > 0);
+		fullest: async (kind: keyof typeof FAILURES) => attempts.fullest(known, `${kind} `),
+		async refusalOf(who: Guesser): Promise<AppError | undefined> {
+			const names = kinds.map((kind) => keyOf(kind, who));
+			const found = await attempts.get(known, names);
+			const at = found.findIndex(({ wait_ms }) => wait_ms > 0);
+			const kind = kinds[at];
 			if (kind === undefined) return undefined;
 			refused[kind]++;
-			return tooMany("failed logins", counter.waitOf(keyOf(kind, who)), FAILURES[kind].name);
+			return tooMany("failed logins", found[at]?.wait_ms ?? 0, FAILURES[kind].name);
 		},
-		fail(who: Guesser): void {
-			for (const kind of kindsOf(who)) countWith(counter, keyOf(kind, who), FAILURES[kind].max, waits[kind]);
+		async fail(who: Guesser): Promise<void> {
+			await attempts.add(
+				known,
+				kinds.map((kind) => ({ name: keyOf(kind, who), backoff: WAITS[kind] })),
+			);
 		},
 	};
 }

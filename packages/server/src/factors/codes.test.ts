@@ -4,20 +4,20 @@ import { after, test } from "node:test";
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { login } from "../accounts/login.ts";
 import { createPasswordQueue } from "../accounts/password-queue.ts";
-import { createThrottle } from "../accounts/throttle.ts";
 import { hashPassword } from "../crypto/password.ts";
 import { createSessionTokens } from "../crypto/session.ts";
 import { anActor } from "../testing/actor.ts";
 import { eventsAfter } from "../testing/events.ts";
 import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, openTestRules } from "../testing/rules.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 import { withTotp } from "../testing/totp.ts";
 import { renewRecoveryCodes } from "./factors.ts";
 import { countWrongCode, refuseGuesser } from "./use.ts";
 
 const { store, system, keyring } = await openTestRules({ after });
 const known_sources = createKnownSources({ store, keyring, system });
-const throttle = createThrottle(known_sources);
+const throttle = createTestThrottle(known_sources);
 const passwords = createPasswordQueue({ all: 2 });
 const sessions = createSessionTokens(() => keyring.session(), system);
 const address = () => "https://svc.example.com";
@@ -47,7 +47,7 @@ test("wrong codes make the app's codes wait, and no recovery code", async () => 
 test("a wrong recovery code is a failed login, and makes no code of the app wait", async () => {
 	const typist = { email: "ada@example.com", ip: ELSEWHERE.ip };
 	let failures = 0;
-	const failed = () => void failures++;
+	const failed = async () => void failures++;
 	for (let count = 0; count < 20; count++) await countWrongCode(needs, typist, "AAAAAAAAAA", failed);
 	await refuseGuesser(needs, typist, "000000");
 	for (let count = 0; count < 20; count++) await countWrongCode(needs, typist, "000000", failed);

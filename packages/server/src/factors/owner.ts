@@ -1,6 +1,6 @@
 import type { AccountStore, OwnerProof } from "../accounts/model.ts";
 import type { PasswordQueue } from "../accounts/password-queue.ts";
-import type { Throttle } from "../accounts/throttle.ts";
+import type { Failed, Throttle } from "../accounts/throttle.ts";
 import { type AuditStore, noteBy } from "../audit/model.ts";
 import { verifyPassword } from "../crypto/password.ts";
 import { AppError } from "../errors.ts";
@@ -120,11 +120,11 @@ export async function checkPassword(
 	{ store, system }: Pick<OwnerNeeds, "system"> & { store: CheckedStore },
 	actor: Actor,
 	password: string,
-	failed: () => void,
+	failed: Failed,
 ): Promise<string> {
 	const stored = (await store.accounts.byId(actor.user_id))?.password ?? undefined;
 	if ((await verifyPassword(stored, password)) && stored !== undefined) return stored;
-	failed();
+	await failed();
 	const facts = { method: "password.change", reason: "password" };
 	await store.audit.append(noteBy(actor, system.now(), "auth.login.failed", undefined, facts));
 	throw wrongPassword();

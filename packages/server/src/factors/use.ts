@@ -1,6 +1,6 @@
 import type { FactorProof } from "../accounts/model.ts";
 import type { PasswordQueue } from "../accounts/password-queue.ts";
-import type { Throttle } from "../accounts/throttle.ts";
+import type { Failed, Throttle } from "../accounts/throttle.ts";
 import { type AuditStore, noteBy } from "../audit/model.ts";
 import { type CodeNeeds, digestsOf, isOneOf } from "../crypto/codes.ts";
 import type { Keyring } from "../crypto/keyring.ts";
@@ -79,9 +79,9 @@ async function refuseCode(
 	needs: AskedCodeNeeds,
 	actor: Actor,
 	code: string | FactorProof | undefined,
-	failed: () => void,
+	failed: Failed,
 ): Promise<never> {
-	if (code === undefined) failed();
+	if (code === undefined) await failed();
 	else await countWrongCode(needs, actor, code, failed);
 	const facts = { method: "factor", reason: code === undefined ? "passkey" : "code" };
 	await needs.store.audit.append(noteBy(actor, needs.system.now(), "auth.login.failed", undefined, facts));
@@ -109,9 +109,9 @@ export async function countWrongCode(
 	{ throttle }: { throttle: Pick<Throttle, "wrongCode"> },
 	{ email, ip }: Typist,
 	code: string | FactorProof,
-	failed: () => void,
+	failed: Failed,
 ): Promise<void> {
-	failed();
+	await failed();
 	if (typeof code === "string" ? isTotpCode(code) : "step" in code) await throttle.wrongCode(email, ip);
 }
 

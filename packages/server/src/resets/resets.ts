@@ -88,7 +88,7 @@ export function resetPassword(
 		const account = await needs.store.accounts.byEmail(input.email);
 		if (account !== undefined && (await tryReset(needs, visitor, account, input))) return;
 		if (account === undefined) await rightCode(needs, "", input.code);
-		failed();
+		await failed();
 		const facts = { method: "reset", reason: account === undefined ? "unknown" : "code" };
 		const actor = account?.id ?? (v.is(Email, input.email) ? input.email : "unknown");
 		await needs.store.audit.append(visitorEvent(visitor, needs.system.now(), "auth.login.failed", actor, facts));

@@ -81,7 +81,7 @@ export async function askDirectory(
 				const found = await ldap.identify(provider.is.settings, username, password);
 				return { ...found, authenticated_ms: needs.system.now().getTime() };
 			} catch (error) {
-				if (error instanceof SsoRefusal) failed();
+				if (error instanceof SsoRefusal) await failed();
 				throw error;
 			}
 		});

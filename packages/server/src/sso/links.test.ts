@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { createPasswordQueue } from "../accounts/password-queue.ts";
-import { createThrottle } from "../accounts/throttle.ts";
 import { hashPassword } from "../crypto/password.ts";
 import { anActor } from "../testing/actor.ts";
 import { anEvent, aSession, MADE_AT } from "../testing/rows.ts";
 import { addAccount, openTestRules } from "../testing/rules.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 import { withTotp } from "../testing/totp.ts";
 import { linkIdentity, listIdentities, proveForLink, unlinkIdentity } from "./links.ts";
 import type { Provider } from "./providers.ts";
@@ -19,7 +19,7 @@ const needs = {
 	keyring,
 	known_sources,
 	passwords: createPasswordQueue({ all: 2 }),
-	throttle: createThrottle(known_sources),
+	throttle: createTestThrottle(known_sources),
 	address: () => "https://svc.example.com",
 };
 const PASSWORD = "the password of the account";

@@ -48,7 +48,7 @@ export async function noteRefusal(
 	who: Visitor | Actor,
 	facts: EventData,
 ): Promise<void> {
-	throttle.refused(who.ip);
+	await throttle.refused(who.ip);
 	const type = "auth.login.failed";
 	const isSignedIn = "user_id" in who;
 	const now = system.now();

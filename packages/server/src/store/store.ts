@@ -1,4 +1,5 @@
 import { accountOperations } from "../accounts/model.ts";
+import { attemptOperations } from "../attempts/model.ts";
 import { type AuditStore, auditOperations } from "../audit/model.ts";
 import { type BackupSource, backupOperations, type IntegrityReport } from "../backups/model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
@@ -25,6 +26,7 @@ import { trustOperations } from "../trusts/model.ts";
  */
 const OPERATIONS = {
 	accounts: accountOperations,
+	attempts: attemptOperations,
 	audit: auditOperations,
 	backups: backupOperations,
 	common: commonOperations,

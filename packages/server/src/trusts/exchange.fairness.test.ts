@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { after, test } from "node:test";
 import { part } from "../../../../test/peers/issuer.ts";
-import { createThrottle } from "../accounts/throttle.ts";
 import { Scheduler } from "../http/scheduler.ts";
 import { createTestLog } from "../testing/log.ts";
 import { longestTurn } from "../testing/longest-turn.ts";
 import { aMachine, anEvent, aTrust } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 import { exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import { createJwtSources } from "./jwt-sources.ts";
@@ -38,7 +38,11 @@ for (let at = 0; at < MAX_TRUSTS; at++) {
 test("32 JWTs that arrive at once for a machine of 20 trusts with 20 keys each leave others their turn", async () => {
 	const needs = {
 		...rules,
-		...{ log: createTestLog().log, jwt_sources: createJwtSources(), throttle: createThrottle({ knows: () => false }) },
+		...{
+			log: createTestLog().log,
+			jwt_sources: createJwtSources(),
+			throttle: createTestThrottle({ knows: () => false }),
+		},
 		...{ given_keys: new GivenKeys(), scheduler: new Scheduler() },
 		issuer_keys: { keysOf: () => assert.fail("nothing is fetched"), kept: () => assert.fail("nothing is fetched") },
 	};

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { githubClaims, type Json, newKey, signJwt } from "../../../../test/peers/issuer.ts";
-import { createThrottle } from "../accounts/throttle.ts";
 import { Scheduler } from "../http/scheduler.ts";
 import { createTestLog } from "../testing/log.ts";
 import { aMachine, anEvent, aTrust, newId } from "../testing/rows.ts";
 import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 import { type ExchangeNeeds, exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import type { KeySource } from "./issuer-keys.ts";
@@ -32,7 +32,7 @@ const asked: KeySource[] = [];
 const now_s = () => rules.system.now().getTime() / 1000;
 const mint = (more: Json = {}) => signJwt(key, { ...githubClaims(ISSUER, AUDIENCE, now_s()), ...more });
 
-const throttle = createThrottle({ knows: () => false });
+const throttle = createTestThrottle({ knows: () => false });
 
 /** Shows a JWT. @returns `given`, the reason of the refusal, or the code of another one */
 async function show(jwt: string, more: Partial<ExchangeNeeds> = {}): Promise<unknown> {

@@ -79,7 +79,7 @@ export async function exchangeJwt(
 		return await giveToken(needs, visitor, input, found, asked_at + RENEWAL_MS);
 	} catch (error) {
 		if (!(error instanceof JwtRefusal)) throw error;
-		needs.throttle.refused(visitor.ip);
+		await needs.throttle.refused(visitor.ip);
 		await noteRefusal(needs, visitor, error, found);
 		releaseSlot();
 		await pause(Math.max(0, asked_at + REFUSAL_MS - performance.now()));
@@ -101,7 +101,7 @@ async function noteRefusal(
 	const about = { reason, ...(place && { place }), ...(trust && { trust: trust.name }) };
 	const where = { ...(realm && { realm_id: realm.id }), ...(machine && { machine: machine.name }) };
 	log("info", "jwt.refused", { request_id: visitor.request_id, ...where, ...about });
-	const refusals = throttle.repeated(visitor.ip, `${machine?.id ?? realm?.id ?? ""} ${reason}`);
+	const refusals = await throttle.repeated(visitor.ip, `${machine?.id ?? realm?.id ?? ""} ${reason}`);
 	if (refusals > FIRST_REFUSALS && !isPowerOfTwo(refusals)) return;
 	const facts = { method: "jwt", ...about, refusals };
 	await store.audit.append(eventOf(visitor, system.now(), "auth.login.failed", found, facts));

@@ -4,12 +4,12 @@ import { syncBuiltinESMExports } from "node:module";
 import { type TestContext, test } from "node:test";
 import timers from "node:timers/promises";
 import { githubClaims, type Json, newKey, signJwt } from "../../../../test/peers/issuer.ts";
-import { createThrottle } from "../accounts/throttle.ts";
 import { AppError } from "../errors.ts";
 import { Scheduler } from "../http/scheduler.ts";
 import { createTestLog } from "../testing/log.ts";
 import { aMachine, aRealm, aTrust } from "../testing/rows.ts";
 import { createTestSystem } from "../testing/system.ts";
+import { createTestThrottle } from "../testing/throttle.ts";
 import { exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
@@ -68,7 +68,7 @@ function setUp(t: TestContext, issuer_keys: Pick<IssuerKeys, "keysOf" | "kept"> 
 		},
 		system,
 		issuer_keys,
-		throttle: createThrottle({ knows: async () => false }),
+		throttle: createTestThrottle({ knows: async () => false }),
 		log: createTestLog().log,
 		jwt_sources: createJwtSources(),
 		given_keys: new GivenKeys(),

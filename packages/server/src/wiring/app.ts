@@ -205,7 +205,7 @@ function peopleRoutes(
 /** Makes what all ways to sign in share. */
 function createSigning({ config: { registration }, keyring, system, store, limits }: AppParts) {
 	const known_sources = createKnownSources({ store, keyring, system });
-	const [passwords, throttle] = [createPasswordQueue(WIDTHS), createThrottle(known_sources)];
+	const [passwords, throttle] = [createPasswordQueue(WIDTHS), createThrottle(known_sources, store.attempts)];
 	for (const limit of [...passwords.limits, ...throttle.limits]) limits.add(limit);
 	return {
 		sessions: createSessionTokens(() => keyring.session(), system),

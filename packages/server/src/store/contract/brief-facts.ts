@@ -7,7 +7,7 @@ import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about facts of minutes. */
 export async function briefFactContract(openStore: OpenStore): Promise<void> {
-	const { sso } = (await openStore({ after })).store;
+	const { attempts, sso } = (await openStore({ after })).store;
 
 	const digest = () => hash("sha256", newId(), "buffer");
 
@@ -35,5 +35,48 @@ export async function briefFactContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await sso.takeCode(first?.digest ?? assert.fail(), 5000), undefined);
 		assert.equal(await sso.takeCode(second?.digest ?? assert.fail(), 5000), undefined);
 		assert.deepEqual(await sso.takeCode(third?.digest ?? assert.fail(), 5000), third?.sealed);
+	});
+
+	test("failures are counted by kind and name, each once, and one that is too many makes its name wait", async () => {
+		const backoff = { free: 3, first_ms: 60_000, doubles_every: 1 };
+		const fail = (...names: string[]) =>
+			attempts.add(
+				"strangers",
+				names.map((name) => ({ name, backoff })),
+			);
+		assert.deepEqual(await fail("pair a", "account a"), [1, 1]);
+		assert.deepEqual(await fail("pair b", "account a"), [1, 2]);
+		const before = await attempts.get("strangers", ["account a", "pair a", "nobody"]);
+		assert.deepEqual(
+			before.map(({ count, wait_ms }) => [count, wait_ms]),
+			[
+				[2, 0],
+				[1, 0],
+				[0, 0],
+			],
+		);
+		assert.ok(
+			before.every(({ count, left_ms }) => (count > 0 ? left_ms > 0 && left_ms <= 15 * 60_000 : left_ms === 0)),
+		);
+		assert.deepEqual(await fail("account a"), [3]);
+		const [one] = await attempts.get("strangers", ["account a"]);
+		assert.ok(one !== undefined && one.wait_ms > 0 && one.wait_ms <= 60_000, String(one?.wait_ms));
+		await fail("account a");
+		const [two] = await attempts.get("strangers", ["account a"]);
+		assert.ok(two !== undefined && two.wait_ms > 60_000 && two.wait_ms <= 120_000, String(two?.wait_ms));
+		assert.deepEqual(
+			(await attempts.get("owners", ["account a"])).map(({ count, wait_ms }) => [count, wait_ms]),
+			[[0, 0]],
+		);
+		assert.deepEqual(
+			await Promise.all([attempts.fullest("strangers", "pair "), attempts.fullest("strangers", "account ")]),
+			[1, 4],
+		);
+	});
+
+	test("failures at the same time are all counted", async () => {
+		const failures = [{ name: "source" }, { name: "pair" }];
+		await Promise.all(Array.from({ length: 20 }, () => attempts.add("causes", failures)));
+		assert.deepEqual(await attempts.add("causes", failures), [21, 21]);
 	});
 }

@@ -3,7 +3,7 @@ import type { RowKey, RowMacs } from "../../crypto/row-macs.ts";
 import { runInBatches } from "../in-batches.ts";
 import { fromDeclarations, type Implementations, type Operations, READS_WHOLE_LOG } from "../store.ts";
 import { createBriefs } from "./briefs/briefs.ts";
-import type { Session } from "./connection.ts";
+import type { Session, Sql } from "./connection.ts";
 import type { All, Change, Snapshot } from "./database.ts";
 import type { FindAlterations } from "./migrate.ts";
 import { askAgain, createStrange } from "./newer-keys.ts";
@@ -54,6 +54,8 @@ interface Ways {
 	pools: Record<PoolName, ReadPool>;
 	writer: Writer;
 	change: Change;
+	/** Runs statements of their own, which wait for no change. */
+	statements: Sql;
 	macs: RowMacs;
 	/** Learns which keys other servers have made. */
 	catchUp(): Promise<void>;
@@ -70,9 +72,9 @@ type Runs = Record<string, Record<string, Run>>;
 
 /** Makes every operation of the port. */
 export function createAdapter(ways: Ways): Operations {
-	const { pools, writer, change, macs, isShared } = ways;
+	const { pools, writer, change, macs, statements, isShared } = ways;
 	const writes = writesOf(change) as unknown as Runs;
-	const briefs = createBriefs({ change, writer, pool: pools.requests }) as unknown as Runs;
+	const briefs = createBriefs({ change, writer, pool: pools.requests, statements }) as unknown as Runs;
 	const strange = createStrange(macs);
 	const reads = new WeakMap<Session, Runs>();
 	const readsFor = (session: Session): Runs => {

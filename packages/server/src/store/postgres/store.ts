@@ -16,6 +16,7 @@ import { createMembership } from "./membership.ts";
 import { type FindAlterations, migrate, type Pending } from "./migrate.ts";
 import type { ReadPool } from "./read-pools.ts";
 import { exportToSqlite } from "./sqlite-export.ts";
+import { openStatements } from "./statements.ts";
 import { createWriter, type Writer } from "./writer.ts";
 
 /** Database to open, and listeners. */
@@ -62,13 +63,14 @@ export async function openPostgresStore({
 			isShared,
 			guard,
 		);
+		const statements = await openStatements(links);
 		changes = createChanges(writing, guard, membership.claimant);
 		const catchUp = () => keepUp(pools.requests, guard);
 		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared });
 		const adapter = createAdapter({
 			pools,
 			writer,
-			change: changes.change,
+			...{ change: changes.change, statements },
 			macs: guard.macs,
 			keys: guard.keys,
 			catchUp,

@@ -1,7 +1,9 @@
 import type { Briefs } from "../../store.ts";
+import type { Sql } from "../connection.ts";
 import type { All, Change } from "../database.ts";
 import type { ReadPool } from "../read-pools.ts";
 import type { Writer } from "../writer.ts";
+import { createAttempts } from "./attempts.ts";
 import { challengeChanges, countChallenges } from "./challenges.ts";
 import { codeChanges } from "./sso-codes.ts";
 
@@ -10,10 +12,12 @@ interface Ways {
 	change: Change;
 	writer: Writer;
 	pool: ReadPool;
+	/** Runs statements of their own, which wait for no change. */
+	statements: Sql;
 }
 
 /** Keeps facts of minutes in rows, which all servers of the database see. */
-export function createBriefs({ change, writer, pool }: Ways): All<Briefs> {
+export function createBriefs({ change, writer, pool, statements }: Ways): All<Briefs> {
 	const inChange =
 		<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) =>
 		(...args: Args) =>
@@ -21,6 +25,7 @@ export function createBriefs({ change, writer, pool }: Ways): All<Briefs> {
 	const { useChallenge } = challengeChanges(change);
 	const { keepCode, takeCode } = codeChanges(change);
 	return {
+		attempts: createAttempts(statements, pool),
 		factors: {
 			useChallenge: inChange(useChallenge),
 			countChallenges: (now_ms) => pool.ask((session) => countChallenges(session, now_ms)),

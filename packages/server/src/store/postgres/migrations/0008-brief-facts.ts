@@ -5,6 +5,16 @@
 export const BRIEF_FACTS = {
 	name: "0008-brief-facts",
 	sql: `
+CREATE TABLE attempt (
+  kind text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  count bigint NOT NULL,
+  ends_at timestamptz NOT NULL,
+  waits_until timestamptz NOT NULL,
+  PRIMARY KEY (kind, name)
+);
+CREATE INDEX attempt_by_end ON attempt (kind, ends_at);
+
 CREATE TABLE challenge_count (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   user_id text COLLATE "C" NOT NULL,
