@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createLimits } from "../limits.ts";
 import { Streamed } from "../streamed.ts";
@@ -10,9 +10,13 @@ import { Answers } from "./answers.ts";
 const MIB = 1024 * 1024;
 const PIECE = "x".repeat(64 * 1024);
 
-test("an answer whose reader takes its pieces is not cut, however large and old it is; one that nobody reads is", async (t) => {
+/** Stops the clock, and makes what sends endless answers. */
+function bench(t: TestContext) {
 	let now = 1_000_000;
 	t.mock.method(performance, "now", () => now);
+	const pass = (ms: number) => {
+		now += ms;
+	};
 	const answers = new Answers({ log: createTestLog().log, limits: createLimits() });
 	async function* pieces() {
 		for (;;) yield PIECE;
@@ -45,15 +49,39 @@ test("an answer whose reader takes its pieces is not cut, however large and old 
 		};
 		return { read, isCut: () => outgoing.destroyed };
 	};
+	return { pass, send };
+}
+
+test("an answer whose reader takes its pieces is not cut, however large and old it is; one that nobody reads is", async (t) => {
+	const { pass, send } = bench(t);
 	const large = await send("large", 16 * MIB);
 	const unread = [];
 	for (const [at, size] of [8, 8, 8, 8, 8, 2, 2].entries()) unread.push(await send(`account ${at}`, size * MIB));
-	now += 4999;
+	pass(4999);
 	await large.read();
-	now += 1;
+	pass(1);
 	const late = await send("late", 4 * MIB);
 	assert.deepEqual(
 		[large, late, ...unread].map(({ isCut }) => isCut()),
 		[false, false, true, ...Array(6).fill(false)],
+	);
+});
+
+test("an answer whose reader takes a piece every 5 s makes room for another's; one that is read quickly does not", async (t) => {
+	const { pass, send } = bench(t);
+	const quick = await send("quick", MIB / 2);
+	const slow = [];
+	for (let at = 0; at < 126; at++) slow.push(await send(`account ${at}`, MIB / 2));
+	await assert.rejects(send("too early", MIB / 2), /\(answer_bytes\)/);
+	for (let second = 0; second < 9; second++) {
+		pass(900);
+		await quick.read();
+		if (second % 5 === 4) for (const one of slow) await one.read();
+	}
+	for (const one of slow) await one.read();
+	const late = await send("late", MIB / 2);
+	assert.deepEqual(
+		[quick, late, ...slow].map(({ isCut }) => isCut()),
+		[false, false, true, ...Array(125).fill(false)],
 	);
 });

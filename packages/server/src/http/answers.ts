@@ -11,7 +11,7 @@ import { Scheduler } from "./scheduler.ts";
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-const BUDGET = { person: 4 * MIB, account: 16 * MIB, all: 64 * MIB, cut_ms: 5000 } as const;
+const BUDGET = { person: 4 * MIB, account: 16 * MIB, all: 64 * MIB, cut_ms: 5000, least_rate: 48 * KIB } as const;
 
 /** An answer up to this size is one write. */
 const WHOLE_BYTES = 256 * KIB;
@@ -118,22 +118,24 @@ export class Answers {
 		to: Recipient,
 		{ status, headers }: Head,
 		pieces: Pieces,
-		{ moved }: TakenShare,
+		share: TakenShare,
 	): undefined {
 		slotOfRequest(outgoing.req)?.release();
 		outgoing.writeHead(status, headers);
-		void this.#pump(outgoing, to, pieces, moved);
+		void this.#pump(outgoing, to, pieces, share);
 	}
 
-	/** @param moved notes that a piece was made, or that the reader took one */
-	async #pump(outgoing: ServerResponse, { keys }: Recipient, pieces: Pieces, moved: () => void): Promise<void> {
+	async #pump(outgoing: ServerResponse, { keys }: Recipient, pieces: Pieces, share: TakenShare): Promise<void> {
 		const write = createOutlet(outgoing);
 		try {
 			for (;;) {
 				const { done, value } = await this.#scheduler.step(keys, () => pieces.next());
-				moved();
+				share.moved();
 				if (done) break;
-				if (value.length > 0) await write(value);
+				if (value.length === 0) continue;
+				const written_at = performance.now();
+				await write(value);
+				share.took(value.length, performance.now() - written_at);
 			}
 			await write(undefined);
 		} catch (error) {

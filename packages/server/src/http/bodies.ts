@@ -17,8 +17,11 @@ const BUDGET: BudgetLimits = { person: 16 * MIB, account: 16 * MIB, all: 64 * MI
 /** Bytes allocated at a time: a body holds whole pieces, however many chunks it arrives in. */
 const PIECE_BYTES = 64 * KIB;
 
+/** Share of a body: nobody waits for its sender. */
+type BodyShare = Omit<TakenShare, "took">;
+
 /** Takes a share of the bytes that bodies may hold. @throws AppError overloaded */
-export type Hold = (bytes: number, cut: () => void) => TakenShare;
+export type Hold = (bytes: number, cut: () => void) => BodyShare;
 
 /** Counts the bytes that arriving bodies hold together. Design: §13 */
 export class Bodies {
@@ -162,7 +165,7 @@ class Arriving implements Store {
 	readonly #max: number;
 	readonly #hold: Hold;
 	readonly #pieces: Buffer[] = [];
-	readonly #shares: TakenShare[] = [];
+	readonly #shares: BodyShare[] = [];
 	#size = 0;
 	#cut: (error: AppError) => void = () => {};
 

@@ -56,6 +56,41 @@ test("a token holds so much, and what it gives back it may take again", () => {
 	assert.throws(() => take("t", "a", 1), refusal(/person/));
 });
 
+test("an answer whose reader takes little for long is cut for another; a quicker one, and one that is not waited for, are not", (t) => {
+	const { budget, cut, take } = bench();
+	Object.assign(budget.limits, { cut_ms: 5000, least_rate: 1000 });
+	const pass = stopClock(t);
+	const shares = ["slow", "quick", "lazy server"].map((name) => take(name, name, 16, name));
+	const [slow, quick, lazy] = shares;
+	const read = (ms: number, slow_bytes: number) => {
+		pass(ms);
+		for (const share of shares) share.moved();
+		slow?.took(slow_bytes, ms);
+		quick?.took(2 * (ms / 1000), ms);
+		lazy?.took(0.001, 1);
+	};
+	read(4999, 1);
+	assert.throws(() => take("late", "late", 16), refusal(/all/));
+	read(2, 1);
+	take("late", "late", 16);
+	assert.deepEqual(cut, ["slow"]);
+	assert.throws(() => take("later", "later", 16), refusal(/all/));
+});
+
+test("a reader that becomes quick again is not cut", (t) => {
+	const { budget, cut, take } = bench();
+	Object.assign(budget.limits, { cut_ms: 5000, least_rate: 1000 });
+	stopClock(t);
+	const share = take("slow", "slow", 30, "slow");
+	take("other", "other", 20, "other");
+	share.took(1, 5000);
+	share.took(15, 5000);
+	assert.throws(() => take("late", "late", 16), refusal(/all/));
+	share.took(14, 5000);
+	take("late", "late", 16);
+	assert.deepEqual(cut, ["slow"]);
+});
+
 test("one answer that is larger than what a token may hold is sent while it holds nothing else", () => {
 	const { take } = bench();
 	const { release } = take("t", "a", 9);

@@ -10,10 +10,15 @@ export interface BudgetLimits {
 	all: number;
 	/** Milliseconds without progress after which one may be cut for another. */
 	cut_ms: number;
+	/** Bytes per second that a reader must take, averaged over at least `cut_ms` in which it is waited for, or its answer may be cut for another, too. */
+	least_rate?: number;
 }
 
 /** Part of all bytes that shares larger than this leave free for others. */
 const SPARED = 1 / 8;
+
+/** Seconds in which a reader may take as many bytes as its answer holds, however little that is. */
+const LEAST_TURNOVER_S = 10;
 
 /** Recipient of an answer, or sender of a body. */
 export interface Recipient {
@@ -24,12 +29,14 @@ export interface Recipient {
 }
 
 /** Holder whose limit is reached: a token or session, an account or source, or the server. */
-export type Holder = Exclude<keyof BudgetLimits, "cut_ms">;
+export type Holder = Exclude<keyof BudgetLimits, "cut_ms" | "least_rate">;
 
 /** A share that is taken. */
 export interface TakenShare {
-	/** Notes progress: only one that makes none is cut for another. */
+	/** Notes progress: only one that makes none, or is slow, is cut for another. */
 	moved(): void;
+	/** Notes that the reader took bytes, and for how many milliseconds it was waited for. */
+	took(bytes: number, waited_ms: number): void;
 	/** Releases it; calling it twice is harmless. */
 	release(): void;
 }
@@ -46,12 +53,16 @@ interface Bound {
 interface Share extends Recipient {
 	bytes: number;
 	moved_at: number;
+	/** Bytes that were taken, and milliseconds that the reader was waited for, since its rate was measured. */
+	taken: number;
+	waited_ms: number;
+	is_slow: boolean;
 	cut(): void;
 }
 
 /**
- * Counts the bytes of answers, or bodies, in transit. When a limit is reached, cuts the oldest of those that make no progress, of the holder that has
- * most of them; without any, refuses the new one. A holder of some takes more only within a part of what all others leave free, so that a few
+ * Counts the bytes of answers, or bodies, in transit. When a limit is reached, cuts the oldest of those that make no or little progress, of the holder
+ * that has most of them; without any, refuses the new one. A holder of some takes more only within a part of what all others leave free, so that a few
  * holders, however much they ask for, leave room for those that hold nothing.
  */
 export class Budget {
@@ -93,14 +104,25 @@ export class Budget {
 			this.#shares.delete(share);
 			share.cut();
 		}
-		const share = { ...recipient, bytes, moved_at: performance.now(), cut };
+		const share = { ...recipient, bytes, moved_at: performance.now(), taken: 0, waited_ms: 0, is_slow: false, cut };
 		this.#shares.add(share);
 		return {
 			moved: () => {
 				share.moved_at = performance.now();
 			},
+			took: (taken, waited_ms) => this.#measure(share, taken, waited_ms),
 			release: () => void this.#shares.delete(share),
 		};
+	}
+
+	/** Measures the rate of a reader: a trickle that never stops for long would otherwise hold its share for hours. */
+	#measure(share: Share, taken: number, waited_ms: number): void {
+		const { cut_ms, least_rate = 0 } = this.limits;
+		share.taken += taken;
+		share.waited_ms += waited_ms;
+		if (share.waited_ms < cut_ms) return;
+		share.is_slow = (share.taken / share.waited_ms) * 1000 < Math.min(least_rate, share.bytes / LEAST_TURNOVER_S);
+		share.taken = share.waited_ms = 0;
 	}
 
 	/** Yields the limits of a new share, each when those before it are kept. @param kept the shares that are not cut */
@@ -165,7 +187,7 @@ export class Budget {
 		while (!isKept()) {
 			this.refused[holder]++;
 			const now = performance.now();
-			const idle = meant().filter(({ moved_at }) => now - moved_at >= this.limits.cut_ms);
+			const idle = meant().filter(({ moved_at, is_slow }) => is_slow || now - moved_at >= this.limits.cut_ms);
 			const { name: account } = largest(idle, ({ keys }) => keys[0]);
 			const ofAccount = idle.filter(({ keys }) => keys[0] === account);
 			const { name: person } = largest(ofAccount, (share) => share.person ?? "");
