@@ -15,7 +15,11 @@ const SCRIPT_LOADER = join(ROOT, "packages/svc/src/script.ts");
 const SCRIPT =
 	/^(packages\/svc\/src\/(server|client)|packages\/server\/src\/(factors\/webauthn|console\/qr-code)|plugins\/\w+\/main)\.ts$/;
 const THREAD = /-thread\.ts$/;
-const isScript = (name: string) => SCRIPT.test(name) || THREAD.test(name);
+
+/** Packages that few servers load: each is a script of its own, run where a source of ours imports it. */
+export const PACKAGES = ["redis", "mongodb", "pg", "execa"];
+const PACKAGE = new RegExp(`^(${PACKAGES.join("|")})$`);
+const isScript = (name: string) => SCRIPT.test(name) || THREAD.test(name) || PACKAGE.test(name);
 
 /** `startThread(new URL("./x-thread.ts", import.meta.url)`, `readAsset(new URL(import.meta.resolve("a-package/x.css"))`. */
 const SHIPPED_FILE =
@@ -43,7 +47,7 @@ export interface Bundle {
 	main: string;
 	/** Files in it, by name: scripts, native libraries, and files for `readAsset`. */
 	assets: Record<string, string>;
-	/** Names of the scripts that `runScript` runs, threads included. */
+	/** Names of the scripts that `runScript` runs, threads and packages included. */
 	scripts: string[];
 	/** Folders of the packages in it, sorted. */
 	packages: string[];
@@ -90,7 +94,7 @@ async function bundleOne(
 ): Promise<string[]> {
 	const define = Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, JSON.stringify(value)]));
 	const { metafile } = await build({
-		entryPoints: [join(ROOT, name)],
+		entryPoints: [PACKAGE.test(name) ? ofServer(name) : join(ROOT, name)],
 		outfile,
 		bundle: true,
 		platform: "node",
@@ -129,6 +133,9 @@ function separateScripts(keep: (name: string, file: string) => void): Plugin {
 				const name = relative(ROOT, found.path);
 				return SCRIPT.test(name) ? { path: name, namespace: "script" } : undefined;
 			});
+			plugin.onResolve({ filter: PACKAGE }, ({ path, importer }) =>
+				importer.includes("/node_modules/") ? undefined : { path, namespace: "script" },
+			);
 			plugin.onLoad({ filter: /./, namespace: "script" }, ({ path }): OnLoadResult => {
 				keep(path, join(ROOT, path));
 				const loader = JSON.stringify(SCRIPT_LOADER);

@@ -33,12 +33,11 @@ export async function compileScripts({ assets, scripts }: Bundle, folder: string
 		const args = [...REHEARSAL, assets[name] ?? "", name];
 		const env = { BINARY_ASSETS: list };
 		if (name === SERVER) await rehearseServer(args, env, folder);
-		// A part of the server, which does nothing by itself: the server may have run it.
-		else if (name.startsWith("packages/server/")) {
-			if (!existsSync(output)) compileOnly(assets[name] ?? "", name, output);
-		} else if (name.startsWith("plugins/"))
+		else if (name.startsWith("plugins/"))
 			runTool(process.execPath, [...ENGINE_FLAGS, ...args], { env: { ...env, ...ENGINE_SETTINGS } });
-		else runTool(process.execPath, [...args, "--help"], { env });
+		else if (name.startsWith("packages/svc/")) runTool(process.execPath, [...args, "--help"], { env });
+		// A part of the server, which does nothing by itself: the server may have run it.
+		else if (!existsSync(output)) compileOnly(assets[name] ?? "", name, output);
 		compiled[name + COMPILED] = output;
 	}
 	return compiled;

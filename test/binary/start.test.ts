@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { readBuild } from "../../packages/server/src/health/build.ts";
-import { type Bundle, bundle, ROOT } from "../../scripts/binary/bundle.ts";
+import { type Bundle, bundle, PACKAGES, ROOT } from "../../scripts/binary/bundle.ts";
 import { compileRepeatably, compileScripts } from "../../scripts/binary/compiled.ts";
 import { constantsOf } from "../../scripts/binary/executable.ts";
 
@@ -71,4 +72,19 @@ test("the functions that the writer's thread calls at a start are compiled befor
 	assert.equal(new Script(text, { cachedData }).cachedDataRejected, false);
 	const least = readFileSync(compileRepeatably(bundled, folder)[`${WRITER}.compiled`] ?? "");
 	assert.ok(cachedData.length > 2 * least.length, `${cachedData.length} and ${least.length} bytes`);
+});
+
+test("a package that few servers load is not in the server's script, and its own script exports the same", () => {
+	const server = readFileSync(scriptOf(bundled.assets, SERVER), "latin1");
+	const ofServer = createRequire(join(ROOT, "packages/server/package.json"));
+	for (const name of PACKAGES) {
+		assert.ok(server.includes(`("${name}")`), name);
+		const script = new Script(readFileSync(scriptOf(bundled.assets, name), "latin1"));
+		const module = { exports: {} };
+		script.runInThisContext()(module.exports, createRequire(import.meta.url), module);
+		const names = (exported: object) =>
+			new Set(Object.keys(exported).filter((key) => key !== "__esModule" && key !== "default"));
+		assert.deepEqual(names(module.exports), names(ofServer(name) as object), name);
+	}
+	for (const own of ["MongoServerSelectionError", "XREADGROUP", "pg-pool"]) assert.ok(!server.includes(own), own);
 });
