@@ -5,7 +5,12 @@ import type { ClockMark, LeaseStore } from "./model.ts";
 
 /** Dependencies of the lease clock. */
 export interface ClockNeeds {
-	store: { leases: Pick<LeaseStore, "clock" | "saveClock">; audit: Pick<AuditStore, "append"> };
+	store: {
+		leases: Pick<LeaseStore, "clock" | "saveClock">;
+		audit: Pick<AuditStore, "append">;
+		/** Reads the store's own clock, in Unix milliseconds; undefined where that of this machine counts. */
+		time: (() => Promise<number>) | undefined;
+	};
 	system: Pick<System, "now" | "uptimeMs" | "bootId">;
 	log: Log;
 }
@@ -77,7 +82,8 @@ interface State {
 
 /** Resumes the clock from its last save, and notices a jump while the server was not running. */
 export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
-	const { system } = needs;
+	const wall = await openWall(needs);
+	const system = { ...needs.system, now: wall.now };
 	const state: State = {
 		offset: startOffset(system, await needs.store.leases.clock()),
 		saved_at: undefined,
@@ -88,6 +94,7 @@ export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 	const clock: LeaseClock = {
 		now: () => read(system, state),
 		async tick() {
+			await wall.look();
 			read(system, state);
 			await Promise.all([report(needs, state), save(needs, state)]);
 		},
@@ -101,6 +108,22 @@ export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 	};
 	await clock.tick();
 	return clock;
+}
+
+/**
+ * Opens the wall clock that judges leases: the store's, where several servers share it, or each would end them by its own. Between two looks it advances
+ * with this machine's uptime.
+ */
+async function openWall({ store: { time }, system }: ClockNeeds): Promise<{ now(): Date; look(): Promise<void> }> {
+	if (time === undefined) return { now: system.now, look: async () => undefined };
+	let started_ms = 0;
+	const look = async () => {
+		const read_ms = await time();
+		// The time that the answer took is left out: the clock is never ahead of the store's.
+		started_ms = read_ms - system.uptimeMs();
+	};
+	await look();
+	return { now: () => new Date(started_ms + system.uptimeMs()), look };
 }
 
 /**

@@ -135,6 +135,8 @@ export interface Store extends Operations, BackupSource {
 	duties: Duties;
 	/** Runs work that one server does at a time: it makes the first keys, unless there are some. */
 	alone<Result>(work: () => Promise<Result>): Promise<Result>;
+	/** Reads the clock that judges leases on all servers that use the store, in Unix milliseconds; undefined where that of this machine does. */
+	time: (() => Promise<number>) | undefined;
 	/** Joins the servers that use the store, until it is closed. */
 	join(node: OwnNode): Promise<void>;
 	/** Lists the servers that use the store, in the order in which they joined. */

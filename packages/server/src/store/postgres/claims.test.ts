@@ -119,7 +119,8 @@ test("the lease clock that is saved is that of the server that is ahead", option
 async function reaperOf(t: TestContext, store: Store, remove: (lease: Lease) => Promise<Removal>) {
 	const system = createTestSystem();
 	const { log } = createTestLog();
-	const clock = await openLeaseClock({ store, system, log });
+	const time = async () => system.now().getTime();
+	const clock = await openLeaseClock({ store: { ...store, time }, system, log });
 	const probe = async () => ({ outcome: "healthy", message: "" }) as const;
 	const pause = await openPause({ store, log });
 	const reaper = createReaper({ store, system, log, clock, pause, remove, probe });
@@ -174,4 +175,21 @@ test("a pause of leases that one server ends has ended on the other", options, a
 	assert.equal((await there.leases.byId(lease.id))?.state, "revoked");
 	assert.deepEqual(await Promise.all(reapers.map(({ pause }) => pause.isPaused())), [false, false]);
 	assert.equal(await other.pause.resume(anEvent()), false);
+});
+
+test("the database's clock judges leases on both servers, whatever their own clocks say", options, async (t) => {
+	const { here, there } = await setUp(t);
+	const { log } = createTestLog();
+	const now = async () => (await there.time?.()) ?? assert.fail("no clock");
+	for (const [store, start] of [[here, "2001-01-01T00:00:00Z"] as const, [there, "2049-01-01T00:00:00Z"] as const]) {
+		const system = createTestSystem(start);
+		const before = await now();
+		const clock = await openLeaseClock({ store, system, log });
+		assert.ok(before <= clock.now() && clock.now() <= (await now()), start);
+		system.setClock("2049-12-31T00:00:00Z");
+		const later = await now();
+		await clock.tick();
+		assert.ok(later <= clock.now() && clock.now() <= (await now()), start);
+		assert.equal(clock.lastJump(), undefined);
+	}
 });

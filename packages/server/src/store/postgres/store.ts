@@ -88,6 +88,7 @@ export async function openPostgresStore({
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
 			copyTo: (file) => exportToSqlite(address, file),
 			keepUp: isShared ? catchUp : undefined,
+			time: isShared ? () => pools.requests.ask(databaseTime) : undefined,
 			readKeysWith: (read) => isShared && guard.readKeysWith(read),
 			...integrityChecks(pools.everything, guard, findAlterations, catchUp),
 			altered: guard.noticed,
@@ -105,6 +106,14 @@ export async function openPostgresStore({
 async function isSuperuser(sql: Sql): Promise<boolean> {
 	const [role] = await sql.rows<{ rolsuper: boolean }>("SELECT rolsuper FROM pg_roles WHERE rolname = current_user");
 	return role?.rolsuper === true;
+}
+
+/** Reads the database's clock, in Unix milliseconds. */
+async function databaseTime(sql: Sql): Promise<number> {
+	const [found] = await sql.rows<{ now: number }>(
+		"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
+	);
+	return found?.now ?? Number.NaN;
 }
 
 /** Exit code of a storage failure: EX_IOERR. Design: §4. */

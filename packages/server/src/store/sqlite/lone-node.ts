@@ -6,7 +6,7 @@ import type { Store } from "../store.ts";
 /** Makes what concerns nodes of a database that one server has for itself. */
 export function createLoneNode(): Pick<
 	Store,
-	"alone" | "claims" | "duties" | "join" | "keepUp" | "nodes" | "readKeysWith" | "tellAltered"
+	"alone" | "claims" | "duties" | "join" | "keepUp" | "nodes" | "readKeysWith" | "tellAltered" | "time"
 > {
 	let own: OwnNode | undefined;
 	const seen = (node: OwnNode): Node => ({ ...node, seen_at: system.now().toISOString(), status: "active" });
@@ -15,6 +15,7 @@ export function createLoneNode(): Pick<
 		duties: OWN_DUTIES,
 		alone: (work) => work(),
 		keepUp: undefined,
+		time: undefined,
 		readKeysWith: () => undefined,
 		tellAltered: async () => undefined,
 		async join(node) {
