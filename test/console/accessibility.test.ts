@@ -21,7 +21,7 @@ before(async () => {
 	if (skipWithoutChromium !== false) return;
 	world = await startConsoleWorld();
 	ends.defer(world.close);
-	browser = await startBrowser();
+	browser = await startBrowser({ isWhole: true });
 	ends.defer(() => browser.close());
 });
 after(() => ends.disposeAsync());

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { Server } from "../harness.ts";
-import { CHROMIUM } from "./chromium.ts";
+import { CHROMIUM, WHOLE_CHROMIUM } from "./chromium.ts";
 import type { Person } from "./fixtures.ts";
 
 /** Milliseconds in which a page must show what a test waits for. */
 const PATIENCE_MS = 30_000;
 
 /** Starts the installed browser: no sandbox (root has none in a container), no host but this machine, and Back with the page cache on. */
-export function startBrowser(): Promise<Browser> {
+export function startBrowser({ isWhole = false } = {}): Promise<Browser> {
+	const executablePath = isWhole ? WHOLE_CHROMIUM : CHROMIUM;
 	return chromium.launch({
-		...(CHROMIUM === undefined ? {} : { executablePath: CHROMIUM }),
+		...(executablePath === undefined ? {} : { executablePath }),
 		chromiumSandbox: false,
 		args: [
 			"--disable-gpu",

@@ -23,6 +23,9 @@ export const CHROMIUM = ["/usr/lib/chromium/chromium-headless-shell", "/usr/bin/
 	existsSync(file),
 );
 
+/** The whole browser if it is installed: the other one ends itself in some tests of passkeys. */
+export const WHOLE_CHROMIUM = existsSync("/usr/bin/chromium") ? "/usr/bin/chromium" : CHROMIUM;
+
 /** The reason to skip a test with a browser; false when one is installed. */
 export const skipWithoutChromium: string | false =
 	CHROMIUM === undefined ? "chromium is not installed: apt-get install chromium-headless-shell" : false;

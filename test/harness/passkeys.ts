@@ -83,7 +83,7 @@ export function startPasskeys() {
 		ends.defer(() => server.close());
 		const client = api(server);
 		const root = await person(client, "root");
-		const browser = await startBrowser();
+		const browser = await startBrowser({ isWhole: true });
 		ends.defer(() => browser.close());
 		world = { server, client, root, browser };
 	});
