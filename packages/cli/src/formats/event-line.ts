@@ -5,7 +5,7 @@ const FIRST = ["key", "environment", "to_environment", "version", "user_id", "em
 /** Facts that come last, because few look for them. */
 const LAST = ["via", "token_id", "ip"];
 /** Facts that lead to the server's log, to rows of its database, or to the keys of a bulk read, and say nothing themselves. */
-const LEFT_OUT = new Set(["request_id", "session_id", "rows", "key_set"]);
+const LEFT_OUT = new Set(["request_id", "session_id", "rows", "key_set", "token_label"]);
 /** Events of bulk reads: they count values, or keys alone. */
 const BULK = ["secret.list", "secret.sync"];
 /** Names who caused the event when it was a machine, which appears where an e-mail would. */

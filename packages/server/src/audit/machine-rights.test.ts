@@ -55,8 +55,8 @@ test("a trust is reported when any column differs from the log", () => {
 });
 
 test("a machine's token under another's name or prefix, by which people revoke it, is reported", () => {
-	const token = (label: string) =>
-		["machine.token.created", { token_made: "t", label, machine_id: MACHINE, expires_at: "2030-01-01" }] as [
+	const token = (token_label: string) =>
+		["machine.token.created", { token_made: "t", token_label, machine_id: MACHINE, expires_at: "2030-01-01" }] as [
 			EventType,
 			EventData,
 		];

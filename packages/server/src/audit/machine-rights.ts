@@ -83,11 +83,13 @@ export class LoggedMachines {
 	readonly #effects: Readonly<Record<MachineType, (event: StoredEvent, facts: Facts) => void>> = {
 		"machine.set": (event, facts) => this.#set(event, facts),
 		"machine.deleted": (event, { machine_id }) => this.#endMachine(String(machine_id), event),
-		"machine.token.created": (event, { token_made, label, machine_id, trust_id, expires_at }) => {
+		"machine.token.created": (event, { token_made, token_label, machine_id, trust_id, expires_at }) => {
 			// Others have expired, or ended: nothing records the first.
 			if (!this.#current.has(keyOf("machine_token", String(token_made)))) return;
 			const [made_by, made_at] = [event.actor, event.timestamp];
-			const [given_by, known_as] = [trust_id, label].map((fact) => (fact === undefined ? undefined : String(fact)));
+			const [given_by, known_as] = [trust_id, token_label].map((fact) =>
+				fact === undefined ? undefined : String(fact),
+			);
 			const token = { machine_id: String(machine_id), trust_id: given_by, label: known_as, until: String(expires_at) };
 			this.#tokens.set(String(token_made), { ...token, made_by, made_at, by: event });
 		},

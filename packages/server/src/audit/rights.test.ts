@@ -162,8 +162,8 @@ test("revoking a token ends the tokens it made; a token may be missing or end ea
 
 test("a token under another's name or prefix, by which people revoke it, differs; an older event tells neither", () => {
 	const log = aLog();
-	const label = tokenLabel({ name: "ci", prefix: "svc_abcd" });
-	log.add("auth.token.created", "ada", tokenMade("t", { label }));
+	const token_label = tokenLabel({ name: "ci", prefix: "svc_abcd" });
+	log.add("auth.token.created", "ada", tokenMade("t", { token_label }));
 	log.add("auth.token.created", "ada", tokenMade("older"));
 	assert.deepEqual(log.against({ tokens: [aToken("t"), aToken("older", { name: "x", prefix: "y" })] }), []);
 	for (const given of [{ name: "deploy" }, { prefix: "svc_efgh" }])

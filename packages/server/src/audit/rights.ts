@@ -194,7 +194,7 @@ export class LoggedRights {
 	#createToken(event: StoredEvent, facts: Facts): void {
 		const {
 			token_made,
-			label,
+			token_label,
 			limited_to = "",
 			scopes,
 			environment = "",
@@ -210,7 +210,7 @@ export class LoggedRights {
 		if (made !== undefined) made.push(id);
 		else if (token_id !== undefined) this.#made.set(String(token_id), [id]);
 		const terms = tokenTerms(event.actor, String(scopes), limits);
-		const granted = { terms, until: String(expires_at || NEVER), label: textOf(label) };
+		const granted = { terms, until: String(expires_at || NEVER), label: textOf(token_label) };
 		this.#grantIn(realm_id, "token", id, granted, event);
 	}
 

@@ -139,7 +139,7 @@ export async function createMachineToken(
 		last_used_at: null,
 	};
 	const { id: token_made, expires_at } = row;
-	const facts = { token_made, label: tokenLabel(row), machine_id: machine.id, name: machine.name, expires_at };
+	const facts = { token_made, token_label: tokenLabel(row), machine_id: machine.id, name: machine.name, expires_at };
 	const event = eventBy(actor, now, "machine.token.created", realm, facts);
 	const outcome = await needs.store.machines.addToken(row, event);
 	if (outcome === "gone") throw new AppError("not_found", "machine not found: it has just been deleted");

@@ -167,7 +167,7 @@ test("making a token is in the log with what it may do, and what is refused make
 	const [event] = await store.audit.list({ ...query, type: "auth.token.created" }, undefined, 1);
 	assert.deepEqual(factsOf(event ?? assert.fail("no event")), {
 		token_made: id,
-		label: tokenLabel(made),
+		token_label: tokenLabel(made),
 		limited_to: "",
 		scopes: "read",
 		environment: "prod",

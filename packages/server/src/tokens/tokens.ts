@@ -75,7 +75,7 @@ export async function createToken(
 	};
 	const facts = {
 		token_made: id,
-		label: tokenLabel(row),
+		token_label: tokenLabel(row),
 		limited_to: limits.realm_id ?? "",
 		scopes,
 		environment: limits.environment ?? "",

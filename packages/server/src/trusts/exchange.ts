@@ -154,7 +154,7 @@ async function giveToken(
 	const about = { trust_id: trust.id, trust: trust.name, ...(await noteSource(needs, visitor, jwt, trust, found)) };
 	const facts = {
 		token_made,
-		label: tokenLabel(row),
+		token_label: tokenLabel(row),
 		machine_id: machine.id,
 		name: machine.name,
 		...about,

@@ -20,7 +20,7 @@ const PAGE = 50;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Facts of an event that say nothing to a reader. */
-const UNSAID = new Set(["request_id", "rows", "session_id", "key_set"]);
+const UNSAID = new Set(["request_id", "rows", "session_id", "key_set", "token_label"]);
 
 const Text = v.optional(v.pipe(v.string(), v.maxLength(255)));
 const Filter = v.object({
