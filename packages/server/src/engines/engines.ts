@@ -30,7 +30,7 @@ export interface EngineNeeds extends AccessNeeds {
 	sealer: ConfigSealer;
 	clock: LeaseClock;
 	reaper: Pick<Reaper, "wake" | "revokeNow" | "reconsider">;
-	pause: Pick<Pause, "isPaused">;
+	pause: Pick<Pause, "hasEnded" | "isPaused">;
 	calls: Pick<AccountSemaphore, "run">;
 }
 

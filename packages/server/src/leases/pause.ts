@@ -8,6 +8,8 @@ import type { LeaseStore } from "./model.ts";
  * credentials that it would have to revoke, until somebody has looked.
  */
 export interface Pause {
+	/** True once no pause can be left: nothing need be asked. */
+	readonly hasEnded: boolean;
 	/** Tells whether leases are paused. Another server may have ended the pause, so a pause is asked for each time. */
 	isPaused(): Awaitable<boolean>;
 	/** Ends the pause. @returns false when there was none */
@@ -22,23 +24,24 @@ export async function openPause({
 	store: { leases: Pick<LeaseStore, "pausedAt" | "resume"> };
 	log: Log;
 }): Promise<Pause> {
-	/** Only a restore begins a pause, and no server runs meanwhile: what has ended need not be asked again. */
-	let hasEnded = (await store.leases.pausedAt()) === undefined;
-	if (!hasEnded) {
+	const pause = {
+		/** Only a restore begins a pause, and no server runs meanwhile. */
+		hasEnded: (await store.leases.pausedAt()) === undefined,
+		async isPaused() {
+			pause.hasEnded ||= (await store.leases.pausedAt()) === undefined;
+			return !pause.hasEnded;
+		},
+		async resume(event: AuditEvent) {
+			const wasPaused = await store.leases.resume(event);
+			pause.hasEnded = true;
+			return wasPaused;
+		},
+	};
+	if (!pause.hasEnded) {
 		log("warn", "leases.paused", {
 			message:
 				"the database was restored: no credential is made or revoked automatically until you run `svc lease resume`; check `svc lease list` first",
 		});
 	}
-	return {
-		async isPaused() {
-			hasEnded ||= (await store.leases.pausedAt()) === undefined;
-			return !hasEnded;
-		},
-		async resume(event) {
-			const wasPaused = await store.leases.resume(event);
-			hasEnded = true;
-			return wasPaused;
-		},
-	};
+	return pause;
 }

@@ -34,7 +34,7 @@ const numbers = (from: number, to: number, isOf: (seq: number) => boolean) =>
 	Array.from({ length: to - from }, (_, at) => to - 1 - at).filter(isOf);
 
 test("a block is added with its last event, in one transaction or over several, and never twice", () => {
-	const add = blockWriter(db);
+	const { add } = blockWriter(db);
 	append(BLOCK - 2);
 	add(chain.tip().seq);
 	assert.deepEqual(blocks(), []);
@@ -44,13 +44,13 @@ test("a block is added with its last event, in one transaction or over several, 
 	append(2 * BLOCK);
 	add(chain.tip().seq);
 	add(chain.tip().seq);
-	blockWriter(db)(chain.tip().seq);
+	blockWriter(db).add(chain.tip().seq);
 	assert.deepEqual(blocks(), [0, 1, 2]);
 	assert.ok(areBlocksSound(db));
 });
 
 test("a block of a transaction that is rolled back is added later", () => {
-	const add = blockWriter(db);
+	const { add } = blockWriter(db);
 	db.exec("BEGIN");
 	append(BLOCK);
 	add(chain.tip().seq);
@@ -63,7 +63,7 @@ test("a block of a transaction that is rolled back is added later", () => {
 
 test("events are found by their terms in blocks and behind them, wherever the walk begins", () => {
 	append(3 * BLOCK + 50);
-	blockWriter(db)(chain.tip().seq);
+	blockWriter(db).add(chain.tip().seq);
 	append(100);
 	const end = chain.tip().seq + 1;
 	const { walk } = auditPostings(db);
@@ -81,7 +81,7 @@ test("a time is found in the first block that reaches it, also where the clock w
 	append(2 * BLOCK - 1);
 	chain.append(anEvent({ timestamp: dayOf(10) }));
 	append(BLOCK);
-	blockWriter(db)(chain.tip().seq);
+	blockWriter(db).add(chain.tip().seq);
 	const { firstSince } = auditPostings(db);
 	assert.equal(firstSince(dayOf(1)), 0);
 	assert.equal(firstSince(dayOf(BLOCK - 1)), 0);
@@ -104,7 +104,7 @@ for (const [what, sql] of Object.entries({
 }))
 	test(`blocks with ${what} are not those of the events`, () => {
 		append(3 * BLOCK);
-		blockWriter(db)(chain.tip().seq);
+		blockWriter(db).add(chain.tip().seq);
 		assert.ok(areBlocksSound(db));
 		db.exec(UNLOCKED + sql);
 		assert.ok(!areBlocksSound(db));
@@ -117,15 +117,15 @@ test("a database from before blocks has none to compare", () => {
 test("events whose facts are no JSON have no terms", () => {
 	append(BLOCK - 2);
 	db.prepare("INSERT INTO audit_event VALUES (?, ?, 't', 'a', '', '', ?, zeroblob(32))").run(BLOCK - 1, MADE_AT, "{");
-	blockWriter(db)(BLOCK - 1);
+	blockWriter(db).add(BLOCK - 1);
 	assert.ok(areBlocksSound(db));
 });
 
 test("blocks that another program took away are added again, over what it left", () => {
 	append(2 * BLOCK);
-	blockWriter(db)(chain.tip().seq);
+	blockWriter(db).add(chain.tip().seq);
 	db.exec(`${UNLOCKED} DELETE FROM audit_block`);
 	assert.ok(!areBlocksSound(db));
-	blockWriter(db)(chain.tip().seq);
+	blockWriter(db).add(chain.tip().seq);
 	assert.ok(areBlocksSound(db));
 });

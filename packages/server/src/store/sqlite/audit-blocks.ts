@@ -68,36 +68,45 @@ const NEWEST = "SELECT block, latest FROM main.audit_block ORDER BY block DESC L
 /** Maximum number of blocks added in one transaction: those of a log from before blocks take 1 ms each. */
 const MOST_AT_ONCE = 16;
 
-/**
- * Makes the function that stores blocks that are complete, in the running transaction.
- * @returns the function; it takes the number of the newest event
- */
-export function blockWriter(db: Database): (newest: number) => void {
+/** Writer of blocks. */
+export interface BlockWriter {
+	/** Number of the event that completes the next block; one that is too high after a rollback delays that block. */
+	readonly due: number;
+	/** Stores blocks that are complete, in the running transaction. @param newest the number of the newest event, `due` or higher */
+	add(newest: number): void;
+}
+
+/** Makes the writer of blocks. */
+export function blockWriter(db: Database): BlockWriter {
 	const make = blockMaker(db);
 	const newestBlock = db.prepare(NEWEST);
 	const nextEvent = db.prepare("SELECT min(seq) FROM main.audit_event WHERE seq >= ?").pluck();
 	const addBlock = db.prepare("INSERT INTO main.audit_block (block, latest) VALUES (?, ?)");
 	// Another program may have left postings of a block that is not there.
 	const addPosting = db.prepare("INSERT OR REPLACE INTO main.audit_posting (term, block, offsets) VALUES (?, ?, ?)");
-	/** Number behind the next block. One that is too high after a rollback delays that block. */
-	let due = 0;
-	return (newest) => {
-		if (newest < due - 1) return;
-		const last = newestBlock.get() as { block: number; latest: string } | undefined;
-		let latest = last?.latest ?? "";
-		let block = (last?.block ?? -1) + 1;
-		for (let added = 0; added < MOST_AT_ONCE && (block + 1) * BLOCK <= newest + 1; added++, block++) {
-			// Another program may have left a gap that no loop gets through.
-			block = Math.floor((nextEvent.get(block * BLOCK) as number) / BLOCK);
-			if ((block + 1) * BLOCK > newest + 1) break;
-			const made = make(block, latest);
-			latest = made.latest;
-			addBlock.run(block, latest);
-			for (const [term, offsets] of made.offsets) addPosting.run(term, block, Buffer.from(offsets));
-		}
-		due = (block + 1) * BLOCK;
+	const writer = {
+		due: 0,
+		add(newest: number) {
+			const last = newestBlock.get() as { block: number; latest: string } | undefined;
+			let latest = last?.latest ?? "";
+			let block = (last?.block ?? -1) + 1;
+			for (let added = 0; added < MOST_AT_ONCE && lastOf(block) <= newest; added++, block++) {
+				// Another program may have left a gap that no loop gets through.
+				block = Math.floor((nextEvent.get(block * BLOCK) as number) / BLOCK);
+				if (lastOf(block) > newest) break;
+				const made = make(block, latest);
+				latest = made.latest;
+				addBlock.run(block, latest);
+				for (const [term, offsets] of made.offsets) addPosting.run(term, block, Buffer.from(offsets));
+			}
+			writer.due = lastOf(block);
+		},
 	};
+	return writer;
 }
+
+/** Returns the number of a block's last event. */
+const lastOf = (block: number) => block * BLOCK + BLOCK - 1;
 
 /** Tells whether the stored blocks are those of the events. A database from before blocks has none. */
 export function areBlocksSound(db: Database): boolean {

@@ -69,7 +69,7 @@ test("a member's events of a key, and those whose set holds it, are read in orde
 	chain.append(anEvent({ ...facts, data: { key: "K" } }));
 	writes.appendNaming(set, anEvent({ ...facts, data: { key_set: set.hash } }));
 	while (chain.tip().seq < BLOCK - 1) chain.append(anEvent());
-	blockWriter(db)(chain.tip().seq);
+	blockWriter(db).add(chain.tip().seq);
 	ran.length = 0;
 	const log = auditLog(db);
 	const own = { scopes: [{ member_id: owner.id }] };

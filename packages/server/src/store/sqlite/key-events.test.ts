@@ -49,8 +49,8 @@ for (let mark = 0; mark < 4200; mark++) {
 	else append(anEvent({ realm_id, realm, data: { key: mark % 2 === 0 ? "K" : "OTHER" } }));
 	if (mark % 2 === 0 && mark % 3 !== 2) OF_KEY.unshift(last());
 }
-const addBlocks = blockWriter(db);
-for (const _ of [1, 2]) addBlocks(last());
+const { add } = blockWriter(db);
+for (const _ of [1, 2]) add(last());
 
 const QUERY = { scopes: [{ member_id: owner.id }], realm: undefined, type: undefined, actors: undefined, key: "K" };
 const walked = (most?: { runs: number; sets: number }, given = {}) => [

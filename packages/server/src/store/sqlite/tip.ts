@@ -120,7 +120,7 @@ export function keepTip(
 		"INSERT INTO main.tip (id, sealed) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed",
 	);
 	const alterations = schemaAlterations(db);
-	const addBlocks = blockWriter(db);
+	const blocks = blockWriter(db);
 	let known = version.get();
 	let isOurs = true;
 	return {
@@ -143,7 +143,7 @@ export function keepTip(
 		seal() {
 			if (!isOurs) return;
 			const [end, rows] = [chain.tip(), ledger.state()];
-			addBlocks(end.seq);
+			if (end.seq >= blocks.due) blocks.add(end.seq);
 			write.run(sealTip({ ...end, rows }, macs));
 		},
 	};

@@ -39,7 +39,7 @@ test("a store that has a row of any table is never given a fresh keyring", async
 	}
 });
 
-/** What another program empties so that a database looks new. */
+/** Tables that another program empties so that a database looks new. */
 const EMPTIED = ["keyring", "meta", "tip", "audit_event", "audit_checkpoint"];
 
 for (const more of [["realm"], ["realm", "account"]]) {
