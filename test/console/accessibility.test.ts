@@ -218,7 +218,7 @@ test(
 		await type(/^Comment/, "typed");
 		await press(/^Write$/);
 		await told(/Version 2 is written/);
-		await press(/^Write version 1 again$/);
+		await press(/^Roll back to version 1$/);
 		await told(/as version 3/);
 		await press(/^Leases$/);
 		await heading(page, `Leases of ${world.slug}`);

@@ -24,7 +24,7 @@ errand("somebody deletes a secret, restores it, and removes it permanently", asy
 	await page.getByRole("button", { name: `Restore ${KEY} in prod` }).click();
 	await told("restored with its history, as version 4");
 	assert.equal(ok(await read()).value, "two");
-	assert.equal(await page.getByRole("button", { name: /^Write version/ }).count(), 1);
+	assert.equal(await page.getByRole("button", { name: /^Roll back to version/ }).count(), 1);
 
 	await page.getByRole("link", { name: /^Delete/ }).click();
 	await page.getByRole("button", { name: "Delete the secret" }).click();

@@ -15,7 +15,7 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 	await heading(page, "Second factor");
 	await page.getByLabel("Password of your account").first().fill(ada.password);
 	const shown = page.waitForResponse((answer) => answer.url().endsWith("shown=secret"));
-	await page.getByRole("button", { name: "Make a secret" }).click();
+	await page.getByRole("button", { name: "Show the QR code" }).click();
 	assert.equal((await shown).headers().refresh, "300", "a forgotten window does not keep it");
 	await told("Confirm the app with its first code.");
 	const [secret = "", link = ""] = String(await page.locator("[data-value]").textContent())
@@ -59,7 +59,7 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 errand("Back does not show a new secret or its QR code again", async ({ page, ada, open }) => {
 	await open("/account/factors");
 	await page.getByLabel("Password of your account").first().fill(ada.password);
-	await page.getByRole("button", { name: "Make a secret" }).click();
+	await page.getByRole("button", { name: "Show the QR code" }).click();
 	const [secret = ""] = String(await page.locator("[data-value]").textContent())
 		.trim()
 		.split("\n");
@@ -86,7 +86,7 @@ errand(
 		await heading(page, "This did not work");
 		await open("/account/identities");
 		await change("a wrong password", password);
-		await heading(page, "You may not do this");
+		await heading(page, "The password is wrong");
 		ok(await client.post("/auth/login", { email: ada.email, password: ada.password }));
 		await open("/account/identities");
 		await change(ada.password, password);

@@ -81,7 +81,7 @@ at("a passkey stands in for the code when somebody changes the password, and unl
 at("a secret leaves the page with its QR code when the page is hidden", async ({ server, page, who }) => {
 	await page.goto(`${server.url}/console/account/factors`);
 	await page.getByLabel("Password of your account").first().fill(who.password);
-	await page.getByRole("button", { name: "Make a secret" }).click();
+	await page.getByRole("button", { name: "Show the QR code" }).click();
 	await page.getByRole("img", { name: "QR code" }).waitFor();
 	await page.evaluate(`dispatchEvent(new Event("pagehide"))`);
 	assert.equal(await page.locator("[data-value], [data-qr]").count(), 0);

@@ -54,7 +54,7 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 		heading: () => "Second factor",
 		async prepare(page) {
 			await page.getByLabel("Password of your account").first().fill(PASSWORD);
-			await page.getByRole("button", { name: "Make a secret" }).click();
+			await page.getByRole("button", { name: "Show the QR code" }).click();
 			await page.getByRole("img", { name: "QR code" }).waitFor();
 		},
 	},

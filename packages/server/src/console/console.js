@@ -20,6 +20,12 @@ if (shown !== null) {
 	setTimeout(hide, shownSeconds * 1000);
 }
 
+/** Puts fields of secrets back as the server sent them: Back must not show what was typed either. */
+addEventListener("pagehide", () => {
+	for (const field of document.querySelectorAll("textarea, input[type=password]"))
+		if (field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement) field.value = field.defaultValue;
+});
+
 /** Copies the value, and takes it out of the page if it is there only for that. */
 async function copy() {
 	if (shown === null || shown.textContent === null || shown.textContent === "") return;

@@ -1,4 +1,4 @@
-import type { AppError } from "../../errors.ts";
+import type { AppError, ErrorCode } from "../../errors.ts";
 import { addressOf, html } from "../html.ts";
 import type { Page } from "../page.ts";
 
@@ -14,6 +14,13 @@ const TITLES: Partial<Record<number, string>> = {
 	503: "Not available now",
 };
 
+/** Titles of refusals whose status says too little. */
+const TITLES_OF_CODES: Partial<Record<ErrorCode, string>> = {
+	limit_reached: "A limit is reached",
+	wrong_code: "The code is wrong",
+	wrong_password: "The password is wrong",
+};
+
 /**
  * Makes the page of a refusal: what happened, who can help, and a way on.
  * @param from the page whose form was refused
@@ -26,7 +33,7 @@ export function errorPage({ status, code, message }: AppError, from?: string): P
 		: "An admin of the realm can give you another role, on the page Members.";
 	const help = code === "forbidden" ? html`<p>${helper}</p>` : "";
 	return {
-		title: TITLES[status] ?? "This did not work",
+		title: TITLES_OF_CODES[code] ?? TITLES[status] ?? "This did not work",
 		status,
 		body: html`<p class="error" role="alert">${message}</p>${help}${again}<p><a href="/console">Your realms</a></p>`,
 	};

@@ -46,7 +46,7 @@ async function factors(needs: FactorPageNeeds, visit: Visit): Promise<Page> {
 			["Your account", address`/console/account`],
 		],
 		body: html`${shown ?? ""}${list}${codes}<h2>Add an authenticator app</h2><p>Your login then asks for a code of the app. API tokens and sign-ins at a provider need no code.</p>
-<form method="post" action="/console/account/factors">${visit.token}<input type="hidden" name="action" value="add">${proof("add")}<p><button>Make a secret</button></p></form>
+<form method="post" action="/console/account/factors">${visit.token}<input type="hidden" name="action" value="add">${proof("add")}<p><button>Show the QR code</button></p></form>
 ${addingPasskey(needs, visit.token, proof("passkey"))}`,
 		commands: [command`svc factor list`, command`svc factor add`, command`svc factor recovery`],
 	};

@@ -40,13 +40,16 @@ async function invite(needs: InvitationPageNeeds, visit: Visit): Promise<Page> {
 	await authorize(needs, visit.actor, slug, { capability: "policy:manage", scope: "any" });
 	const text = takeOnce(visit, needs.system, targetFor(slug));
 	const note =
-		"Give it only to the person you invited. Within 7 days, they make their account with it and this address: `svc register --invite`.";
+		"Give it only to the person you invited. Within 7 days, they open /console/register on this server and make their account with their e-mail and this code, or run the command below in a terminal.";
 	return {
 		...inRealm(slug, "Members"),
 		title: `Invite somebody into ${slug}`,
 		...(text === undefined ? {} : { refresh: ONCE_SECONDS }),
 		body: html`${text === undefined ? form(slug, visit.token) : onceBox("The code of the invitation", text, note)}<p><a href="/console/invitations">Open invitations</a></p>`,
-		commands: [command`svc invite bob@example.com --realm ${slug} --role member`],
+		commands:
+			text === undefined
+				? [command`svc invite bob@example.com --realm ${slug} --role member`]
+				: [command`svc register --invite`],
 	};
 }
 

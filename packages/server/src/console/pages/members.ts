@@ -65,6 +65,13 @@ function roles(): Html {
 	return html`<h2>What each role may do</h2><ul>${items}</ul>`;
 }
 
+/** Says what to do about an e-mail without an account. */
+function suggestInvitation(error: unknown): never {
+	if (error instanceof AppError && error.code === "not_found" && error.message.startsWith("user not found"))
+		throw new AppError("not_found", "no account has this e-mail: invite its owner, on the page Members");
+	throw error;
+}
+
 async function act(needs: MemberPageNeeds, visit: Visit): Promise<Moved> {
 	const { actor, params, form } = visit;
 	const [slug = ""] = params;
@@ -79,7 +86,7 @@ async function act(needs: MemberPageNeeds, visit: Visit): Promise<Moved> {
 				actor,
 				slug,
 				check(CreateBinding, { email: fieldOf(visit, "email"), role: form.role }),
-			);
+			).catch(suggestInvitation);
 			return { to, message: "The role is given. It takes effect immediately." };
 		case "change": {
 			const { role } = check(ChangeBinding, { role: form.role });

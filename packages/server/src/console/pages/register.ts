@@ -64,9 +64,9 @@ export async function registerPage(needs: RegisterNeeds, form: Fields, refused?:
 		body: html`${problem}${isFirst ? html`<p>The first account administers the server.</p>` : ""}<form method="post" action="/console/register">
 <label for="email">E-mail</label><input id="email" name="email" type="email" value="${email}" autocomplete="username" required>
 <label for="name">Your name</label><input id="name" name="name" type="text" value="${name}" autocomplete="name">
-<label for="password">Password</label><input id="password" name="password" type="password" autocomplete="new-password" required>
+<label for="password">Password</label><input id="password" name="password" type="password" autocomplete="new-password" required aria-describedby="length"><p class="quiet" id="length">At least 12 characters.</p>
 <label for="again">The same password again</label><input id="again" name="again" type="password" autocomplete="new-password" required>
-${isFirst ? setupField(needs) : invitationField(needs)}<p><button>Make the account</button></p></form>${isFirst ? "" : html`<p><a href="/console/sign-in">Sign in</a></p>`}`,
+${isFirst ? setupField(needs) : invitationField(needs, shown(form.invitation))}<p><button>Make the account</button></p></form>${isFirst ? "" : html`<p><a href="/console/sign-in">Sign in</a></p>`}`,
 		commands: [isFirst ? command`svc init` : command`svc register --invite`],
 	};
 }
@@ -76,13 +76,14 @@ function setupField({ setup_code }: RegisterNeeds): Html | string {
 	return html`<label for="setup_code">Setup code</label><input id="setup_code" name="setup_code" type="text" autocomplete="off" spellcheck="false" autocapitalize="off" required aria-describedby="where"><p class="quiet" id="where">It is in the file <code>setup-code</code> in the server's data directory.</p>`;
 }
 
-function invitationField({ registration }: RegisterNeeds): Html {
+function invitationField({ registration }: RegisterNeeds, code: string): Html {
 	const { mode } = registration;
 	const note = {
-		open: "You need none here.",
-		domain: "You need none if your address is of this server's domain.",
-		admin: "An admin gives it to you.",
-		closed: "An admin gives it to you.",
+		open: "If somebody invited you, enter the code: it gives you your roles. Otherwise leave this empty.",
+		domain:
+			"If somebody invited you, enter the code: it gives you your roles. Leave this empty if nobody did and your address is of this server's domain.",
+		admin: "The person who invited you gives it to you.",
+		closed: "The person who invited you gives it to you.",
 	}[mode];
-	return html`<label for="invitation">Code of your invitation</label><input id="invitation" name="invitation" type="text" autocomplete="off" spellcheck="false" autocapitalize="off" aria-describedby="where"><p class="quiet" id="where">${note}</p>`;
+	return html`<label for="invitation">Code of your invitation</label><input id="invitation" name="invitation" type="text" value="${code}" autocomplete="off" spellcheck="false" autocapitalize="off" aria-describedby="where"><p class="quiet" id="where">${note}</p>`;
 }

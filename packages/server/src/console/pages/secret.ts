@@ -161,7 +161,7 @@ function past(
 		const back =
 			version === current?.version || !may("secrets:write")
 				? ""
-				: html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="rollback"><input type="hidden" name="version" value="${version}"><button>Write version ${version} again</button></form>`;
+				: html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="rollback"><input type="hidden" name="version" value="${version}"><button>Roll back to version ${version}</button></form>`;
 		return html`<tr><th scope="row">${version}</th><td data-label="Written">${time(created_at)}</td><td data-label="By">${nameIn(people, created_by)}</td><td data-label="Comment">${comment}</td><td>${back}</td></tr>`;
 	});
 	return html`<h2>History</h2>${table("The versions that are kept, newest first", ["Version", "Written", "By", "Comment", "Roll back"], rows)}`;

@@ -19,15 +19,15 @@ import type { PasskeyPageNeeds } from "../passkey.ts";
 /** Dependencies of signing in. */
 export type SignInNeeds = AccountNeeds & PasswordLoginNeeds & LoginNeeds & PasskeyPageNeeds & { cookies: Cookies };
 
-/** Shows every way to sign in. @param target the page to go on to @param asked the account that is asked for a code, too; its password is typed again, as no page keeps it */
+/** Shows every way to sign in. @param target the page to go on to @param typed the e-mail of a form that comes back, and whether a code is asked for, too; the password is typed again, as no page keeps it */
 export async function signInPage(
 	needs: SignInNeeds,
 	target: string | undefined,
-	refused?: Pick<AppError, "status" | "message">,
-	asked?: { email: string },
+	refused?: SignInRefusal,
+	typed: { email?: string; isCodeAsked?: boolean } = {},
 ): Promise<Page> {
 	const to = goOnTo(target);
-	const problem = refused === undefined ? "" : html`<p class="error" role="alert">${refused.message}</p>`;
+	const { email = "", isCodeAsked = false } = typed;
 	const providers = await listProviders(needs);
 	const ways = providers.map(({ type, name, display_name }) =>
 		type === "ldap"
@@ -37,11 +37,11 @@ export async function signInPage(
 	return {
 		title: "Sign in",
 		status: refused?.status ?? 401,
-		body: html`${problem}<form method="post" action="/console/sign-in">
+		body: html`${noticeOf(refused)}<form method="post" action="/console/sign-in">
 <input type="hidden" name="target" value="${targetOf(to)}">
-<label for="email">E-mail</label>${asked === undefined ? EMAIL_FIELD : html`<input id="email" name="email" type="email" value="${asked.email}" autocomplete="username" required>`}
-<label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required>
-${asked === undefined ? "" : CODE_FIELD}<p><button>Sign in</button></p></form>${passkeyLink(needs, to)}${ways}
+<label for="email">E-mail</label><input id="email" name="email" type="email" value="${email}" autocomplete="username" required${email === "" ? AUTOFOCUS : ""}>
+<label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required${email === "" ? "" : AUTOFOCUS}>
+${isCodeAsked ? CODE_FIELD : ""}<p><button>Sign in</button></p></form>${passkeyLink(needs, to)}${ways}
 <p>No account yet? <a href="/console/register">Make your account</a></p>`,
 		commands: [
 			command`svc login`,
@@ -50,9 +50,19 @@ ${asked === undefined ? "" : CODE_FIELD}<p><button>Sign in</button></p></form>${
 	};
 }
 
-const EMAIL_FIELD = html`<input id="email" name="email" type="email" autocomplete="username" required autofocus>`;
+const AUTOFOCUS = html` autofocus`;
 
-const CODE_FIELD = html`<label for="code">Code of your authenticator app, or a recovery code</label><input id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" autocapitalize="off" required autofocus>
+/** Says why the form came back. That a code is asked for is no error. */
+function noticeOf(refused: SignInRefusal | undefined): Html | string {
+	if (refused === undefined) return "";
+	const kind = refused.code === "second_factor_required" ? "warn" : "error";
+	return html`<p class="${kind}" role="alert">${refused.message}</p>`;
+}
+
+/** Refusal that the page shows. */
+type SignInRefusal = Pick<AppError, "status" | "message"> & { code?: AppError["code"] };
+
+const CODE_FIELD = html`<label for="code">Code of your authenticator app, or a recovery code</label><input id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" autocapitalize="off" required>
 `;
 
 /** Finds the page to go on to after signing in: none that is a part of it. */
@@ -80,14 +90,12 @@ export async function signIn(needs: SignInNeeds, visitor: Visitor, form: Fields)
 		const { token } = await (form.provider === undefined ? withPassword : withDirectory)(needs, visitor, form);
 		return { to: addressOf(form.target), cookies: [needs.cookies.begin(token)] };
 	} catch (error) {
-		if (error instanceof AppError && isAskedForCode(error, form))
-			return signInPage(
-				needs,
-				form.target,
-				{ status: error.status, message: explain(error) },
-				{ email: (form.email ?? "").slice(0, MAX_RAW_EMAIL) },
-			);
-		return refusedPage(needs, form.target, error);
+		const email = (form.email ?? "").slice(0, MAX_RAW_EMAIL);
+		if (error instanceof AppError && isAskedForCode(error, form)) {
+			const { status, code } = error;
+			return signInPage(needs, form.target, { status, code, message: explain(error) }, { email, isCodeAsked: true });
+		}
+		return refusedPage(needs, form.target, error, { email });
 	}
 }
 
@@ -97,7 +105,7 @@ const isAskedForCode = ({ code }: AppError, form: Fields) =>
 
 const explain = ({ code, message }: AppError) =>
 	code === "second_factor_required"
-		? "Type your password once more, and a code: your account has a second factor."
+		? "Your account has a second factor: type your password again, then a code."
 		: message;
 
 const withPassword = (needs: SignInNeeds, visitor: Visitor, { email, password, code }: Fields) =>
@@ -111,9 +119,14 @@ async function withDirectory(needs: SignInNeeds, visitor: Visitor, form: Fields)
 }
 
 /** Shows the form again after a refusal. @throws the error when it is the server's */
-export async function refusedPage(needs: SignInNeeds, target: string | undefined, error: unknown): Promise<Page> {
+export async function refusedPage(
+	needs: SignInNeeds,
+	target: string | undefined,
+	error: unknown,
+	typed?: { email: string },
+): Promise<Page> {
 	if (!(error instanceof AppError) || (error.status >= 500 && error.code !== "provider_unavailable")) throw error;
-	return signInPage(needs, target, error);
+	return signInPage(needs, target, error, typed);
 }
 
 /** Ends the session, and its cookie. */
