@@ -82,12 +82,19 @@ test("a time is found in the first block that reaches it, also where the clock w
 	chain.append(anEvent({ timestamp: dayOf(10) }));
 	append(BLOCK);
 	blockWriter(db).add(chain.tip().seq);
-	const { firstSince } = auditPostings(db);
+	const { firstSince, endBefore } = auditPostings(db);
 	assert.equal(firstSince(dayOf(1)), 0);
 	assert.equal(firstSince(dayOf(BLOCK - 1)), 0);
 	assert.equal(firstSince(dayOf(BLOCK)), BLOCK);
 	assert.equal(firstSince(dayOf(2 * BLOCK)), 2 * BLOCK);
 	assert.equal(firstSince(dayOf(9 * BLOCK)), 3 * BLOCK);
+	assert.equal(endBefore(dayOf(1)), 0);
+	assert.equal(endBefore(dayOf(10)), BLOCK);
+	assert.equal(endBefore(dayOf(11)), 3 * BLOCK);
+	assert.equal(endBefore(dayOf(BLOCK + 1)), 3 * BLOCK);
+	append(1);
+	assert.equal(endBefore(dayOf(3 * BLOCK)), 3 * BLOCK);
+	assert.equal(endBefore(dayOf(3 * BLOCK + 2)), Number.MAX_SAFE_INTEGER);
 });
 
 const UNLOCKED =
@@ -98,9 +105,10 @@ for (const [what, sql] of Object.entries({
 	"a posting more": "INSERT INTO audit_posting VALUES ('key shop/OTHER', 1, x'00')",
 	"other offsets": "UPDATE audit_posting SET offsets = x'00' WHERE term = 'key shop/K' AND block = 1",
 	"a later time": "UPDATE audit_block SET latest = '2099' WHERE block = 1",
+	"an earlier time": "UPDATE audit_block SET earliest = '1999' WHERE block = 1",
 	"a block less": "DELETE FROM audit_block WHERE block = 1; DELETE FROM audit_posting WHERE block = 1",
 	"the first block less": "DELETE FROM audit_block WHERE block = 0; DELETE FROM audit_posting WHERE block = 0",
-	"a block more": "INSERT INTO audit_block VALUES (9, '2099')",
+	"a block more": "INSERT INTO audit_block VALUES (9, '2030', '2099')",
 }))
 	test(`blocks with ${what} are not those of the events`, () => {
 		append(3 * BLOCK);

@@ -5,10 +5,11 @@ import type { StoredEvent } from "../../audit/model.ts";
 export const BLOCK = 256;
 
 /** Fields of an event that its terms are made of. */
-type Termed = Pick<StoredEvent, "realm" | "data">;
+type Termed = Pick<StoredEvent, "type" | "realm" | "data">;
 
 /** Terms by which events are found. */
 export const TERM = {
+	type: (type: string) => `type ${type}`,
 	token: (id: string) => `token ${id}`,
 	/** @param realm the slug that the realm had then */
 	key: (realm: string, key: string) => `key ${realm}/${key}`,
@@ -16,9 +17,10 @@ export const TERM = {
 };
 
 /** Names the terms by which an event is found. */
-export function termsOf({ realm, data }: Termed): string[] {
+export function termsOf({ type, realm, data }: Termed): string[] {
 	const { token_id, key, key_set } = factsIn(data);
 	return [
+		TERM.type(type),
 		...(typeof token_id === "string" ? [TERM.token(token_id)] : []),
 		...(typeof key === "string" ? [TERM.key(realm, key)] : []),
 		...(typeof key_set === "string" ? [TERM.keySet(key_set)] : []),
@@ -34,10 +36,13 @@ function factsIn(data: string): Record<string, unknown> {
 	}
 }
 
-const EVENTS_OF = "SELECT seq, timestamp, realm, data FROM main.audit_event WHERE seq >= ? AND seq < ? ORDER BY seq";
+const EVENTS_OF =
+	"SELECT seq, timestamp, type, realm, data FROM main.audit_event WHERE seq >= ? AND seq < ? ORDER BY seq";
 
 /** A block as it is stored. */
 interface Block {
+	/** The earliest time of its events, ISO 8601 UTC. */
+	earliest: string;
 	/** The latest time of its events and of all before them, ISO 8601 UTC. */
 	latest: string;
 	/** Offsets of each term's events from the block's first number, ascending. */
@@ -48,10 +53,11 @@ interface Block {
 function blockMaker(db: Database): (block: number, before: string) => Block {
 	const events = db.prepare(EVENTS_OF);
 	return (block, before) => {
-		const made: Block = { latest: before, offsets: new Map() };
+		const made: Block = { earliest: "", latest: before, offsets: new Map() };
 		const first = block * BLOCK;
 		const found = events.all(first, first + BLOCK) as (Termed & { seq: number; timestamp: string })[];
 		for (const { seq, timestamp, ...termed } of found) {
+			if (made.earliest === "" || timestamp < made.earliest) made.earliest = timestamp;
 			if (timestamp > made.latest) made.latest = timestamp;
 			for (const term of termsOf(termed)) {
 				const offsets = made.offsets.get(term);
@@ -81,7 +87,7 @@ export function blockWriter(db: Database): BlockWriter {
 	const make = blockMaker(db);
 	const newestBlock = db.prepare(NEWEST);
 	const nextEvent = db.prepare("SELECT min(seq) FROM main.audit_event WHERE seq >= ?").pluck();
-	const addBlock = db.prepare("INSERT INTO main.audit_block (block, latest) VALUES (?, ?)");
+	const addBlock = db.prepare("INSERT INTO main.audit_block (block, earliest, latest) VALUES (?, ?, ?)");
 	// Another program may have left postings of a block that is not there.
 	const addPosting = db.prepare("INSERT OR REPLACE INTO main.audit_posting (term, block, offsets) VALUES (?, ?, ?)");
 	const writer = {
@@ -96,7 +102,7 @@ export function blockWriter(db: Database): BlockWriter {
 				if (lastOf(block) > newest) break;
 				const made = make(block, latest);
 				latest = made.latest;
-				addBlock.run(block, latest);
+				addBlock.run(block, made.earliest, latest);
 				for (const [term, offsets] of made.offsets) addPosting.run(term, block, Buffer.from(offsets));
 			}
 			writer.due = lastOf(block);
@@ -115,11 +121,11 @@ export function areBlocksSound(db: Database): boolean {
 	const posting = db.prepare("SELECT offsets FROM main.audit_posting WHERE term = ? AND block = ?").pluck();
 	let latest = "";
 	let postings = 0;
-	for (const stored of db.prepare("SELECT block, latest FROM main.audit_block ORDER BY block").iterate()) {
-		const { block, latest: known } = stored as { block: number; latest: string };
+	for (const stored of db.prepare("SELECT block, earliest, latest FROM main.audit_block ORDER BY block").iterate()) {
+		const { block, ...known } = stored as { block: number; earliest: string; latest: string };
 		const made = make(block, latest);
 		latest = made.latest;
-		if (known !== latest) return false;
+		if (known.earliest !== made.earliest || known.latest !== latest) return false;
 		for (const [term, offsets] of made.offsets) {
 			const found = posting.get(term, block) as Buffer | undefined;
 			if (found === undefined || !found.equals(Buffer.from(offsets))) return false;

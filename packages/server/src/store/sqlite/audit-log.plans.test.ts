@@ -32,6 +32,7 @@ const EVENTS: Record<string, [query: EventQuery, way: RegExp]> = {
 	"since an instant": [{ ...QUERY, since: MADE_AT }, /audit_event USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/],
 	"of a key and an actor": [{ ...QUERY, key: "K", actors: ["a"] }, /audit_event_by_actor \(actor=\? AND rowid<\?\)/],
 	"of a key and a token": [{ ...QUERY, key: "K", token: "t" }, BY_NUMBER],
+	"of a type": [{ ...QUERY, type: "secret.set" }, BY_NUMBER],
 	"of a token": [{ ...QUERY, token: "t" }, BY_NUMBER],
 	"of a token since an instant": [{ ...QUERY, token: "t", since: MADE_AT }, BY_NUMBER],
 };

@@ -42,7 +42,7 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 	const find = eventFinder(db, postings);
 	const bind = binder(postings);
 	return {
-		...eventPages(db, find, bind),
+		...eventPages(db, find, bind, postings),
 		count: eventCount(db, find, bind),
 		checkpoints: (after: number, limit: number) => prepare(CHECKPOINTS).all(after, limit) as Checkpoint[],
 		latest: (): LatestProof => ({
@@ -61,14 +61,15 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 /** Names the numbers of the events that a query asks about, below one, newest first; undefined where the log itself is walked. */
 type Finder = (query: EventQuery) => ((below: number) => Generator<number>) | undefined;
 
-/** Makes the finder of events by token or key. People cause far fewer events, so those of a key and an actor are looked up among the actor's. */
+/** Makes the finder of events by token, key or type. People cause far fewer events, so those of a key and an actor are looked up among the actor's. */
 function eventFinder(db: Database, { walk }: AuditPostings): Finder {
 	const ofKey = keyEvents(db);
 	return (query) => {
-		const { token, key, actors } = query;
+		const { token, key, actors, type } = query;
 		if (token !== undefined) return (below) => walk([TERM.token(token)], below);
 		if (key !== undefined && actors === undefined) return (below) => ofKey.walk({ ...query, key }, below);
-		return undefined;
+		if (type === undefined || type.endsWith(ANY) || actors !== undefined) return undefined;
+		return (below) => walk([TERM.type(type)], below);
 	};
 }
 
@@ -107,12 +108,13 @@ function eventCount(db: Database, find: Finder, bind: Bind) {
 }
 
 /** Pages of the log. One that takes too long has what was found by then, where events are looked at in their order. */
-function eventPages(db: Database, find: Finder, bind: Bind) {
+function eventPages(db: Database, find: Finder, bind: Bind, { endBefore }: AuditPostings) {
 	const prepare = createStatements(db);
 	const listFound = listOfFound(db, bind);
 	return {
 		list: (query: EventQuery, position: string | undefined, limit: number): ListedEvent[] => {
-			const before = Number(position ?? Number.MAX_SAFE_INTEGER);
+			const last = query.until === undefined ? Number.MAX_SAFE_INTEGER : endBefore(query.until);
+			const before = Math.min(last, Number(position ?? last));
 			const restAt = (at: number) => (at + 1 < before ? String(at + 1) : undefined);
 			const numbers = find(query)?.(before);
 			if (numbers !== undefined) return collectInTime(listFound(query, numbers, limit), withPosition, restAt);

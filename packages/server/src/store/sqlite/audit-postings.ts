@@ -9,11 +9,15 @@ export interface AuditPostings {
 	walk(terms: readonly string[], below: number): Generator<number>;
 	/** Finds a number with no event of this time or later before it, at most a block too low. @param time ISO 8601 UTC */
 	firstSince(time: string): number;
+	/** Finds a number with no earlier event from it on, at most a block too high. @param time ISO 8601 UTC */
+	endBefore(time: string): number;
 }
 
 const INDEXED = `SELECT coalesce(max(block) + 1, 0) * ${BLOCK} FROM audit_block`;
 const FIRST = "SELECT block FROM audit_block WHERE latest >= ? ORDER BY latest, block LIMIT 1";
-const TAIL = `SELECT seq, realm, data FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND seq >= ? AND seq < ? ORDER BY seq DESC`;
+const LAST = "SELECT max(block) FROM audit_block WHERE earliest < ?";
+const IN_TAIL = `SELECT 1 FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND seq >= ? AND timestamp < ? LIMIT 1`;
+const TAIL = `SELECT seq, type, realm, data FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND seq >= ? AND seq < ? ORDER BY seq DESC`;
 const POSTINGS = "SELECT block, offsets FROM audit_posting WHERE term = ? AND block <= ? ORDER BY block DESC LIMIT ?";
 
 /** Highest number of blocks of one term read together. */
@@ -36,7 +40,7 @@ export function auditPostings(db: Database): AuditPostings {
 	/** Yields the numbers from one event on, which no block has yet. */
 	function* behind(first: number, terms: ReadonlySet<string>, below: number): Generator<number> {
 		const events = prepare(TAIL).iterate(first, below);
-		for (const event of events as IterableIterator<{ seq: number; realm: string; data: string }>)
+		for (const event of events as IterableIterator<{ seq: number; type: string; realm: string; data: string }>)
 			if (termsOf(event).some((term) => terms.has(term))) yield event.seq;
 	}
 
@@ -77,6 +81,12 @@ export function auditPostings(db: Database): AuditPostings {
 		firstSince(time) {
 			const block = prepare(FIRST).pluck().get(time) as number | undefined;
 			return block === undefined ? indexed() : block * BLOCK;
+		},
+		endBefore(time) {
+			const first = indexed();
+			if (prepare(IN_TAIL).get(first, time) !== undefined) return Number.MAX_SAFE_INTEGER;
+			const block = prepare(LAST).pluck().get(time) as number | null;
+			return block === null ? 0 : (block + 1) * BLOCK;
 		},
 	};
 }

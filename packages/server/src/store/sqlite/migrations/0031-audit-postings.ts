@@ -1,5 +1,5 @@
 /**
- * Finds events by token, by key, by set of keys and by time, in blocks of 256 consecutive events. A term has one row in each block in which it occurs, with
+ * Finds events by type, by token, by key, by set of keys and by time, in blocks of 256 consecutive events. A term has one row in each block in which it occurs, with
  * the offsets of its events. The writer adds a block when the log has all of it: an index over each event cost a tenth of every read of a secret. Nothing is
  * changed afterwards, because the log only grows. Design: §15
  */
@@ -11,7 +11,7 @@ DROP INDEX audit_event_by_token;
 DROP INDEX audit_event_by_key;
 DROP INDEX audit_event_by_key_set;
 
-CREATE TABLE audit_block (block INTEGER PRIMARY KEY, latest TEXT NOT NULL) STRICT;
+CREATE TABLE audit_block (block INTEGER PRIMARY KEY, earliest TEXT NOT NULL, latest TEXT NOT NULL) STRICT;
 CREATE INDEX audit_block_by_time ON audit_block (latest);
 
 CREATE TABLE audit_posting (
