@@ -22,6 +22,9 @@ export function roleOptions(chosen?: string): Html[] {
 	return options(["viewer", "member", "admin"], chosen);
 }
 
+/** Says what each role lets somebody do, for who chooses one. */
+export const ROLES_IN_WORDS = html`<p class="quiet">A viewer sees every value, also of prod. A member also writes values. An admin also deletes them, and gives roles.</p>`;
+
 /** Offers the scopes of a token. */
 export function scopeBoxes(): Html {
 	const boxes = SCOPES.map((one) => html`<label><input type="checkbox" name="${one}" value="yes"> ${one}</label>`);

@@ -11,7 +11,7 @@ import { authorize } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { more, roleOptions, table, time } from "./components.ts";
+import { more, ROLES_IN_WORDS, roleOptions, table, time } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
 import { inRealm } from "./realm-frame.ts";
@@ -57,7 +57,7 @@ function form(slug: string, token: Html): Html {
 	return html`<p>Invite somebody who has no account yet. The server sends no message: you get a code to pass on.</p>
 <form method="post" action="/console/realms/${slug}/invite">${token}
 <label for="email">E-mail of the new account</label><input id="email" name="email" type="email" required autocomplete="off">
-<label for="role">Role in ${slug}</label><select id="role" name="role">${roleOptions()}</select>
+<label for="role">Role in ${slug}</label><select id="role" name="role">${roleOptions()}</select>${ROLES_IN_WORDS}
 <p><button>Invite</button></p></form>`;
 }
 

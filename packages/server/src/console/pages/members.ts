@@ -7,7 +7,7 @@ import { getRealm, type RealmNeeds } from "../../realms/realms.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { more, roleOptions, table, time } from "./components.ts";
+import { more, ROLES_IN_WORDS, roleOptions, table, time } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
@@ -56,7 +56,7 @@ function changing(slug: string, { user_id, role }: Pick<Binding, "user_id" | "ro
 function adding(slug: string, token: Html): Html {
 	return html`<h2>Give somebody a role</h2><form method="post" action="/console/realms/${slug}/members" class="row">${token}<input type="hidden" name="action" value="add">
 <p><label for="email">E-mail of the account</label><input id="email" name="email" type="email" required autocomplete="off"></p>
-<p><label for="role">Role</label><select id="role" name="role">${roleOptions()}</select></p><p><button>Give the role</button></p></form>
+<p><label for="role">Role</label><select id="role" name="role">${roleOptions()}</select></p>${ROLES_IN_WORDS}<p><button>Give the role</button></p></form>
 <p>No account yet? <a href="/console/realms/${slug}/invite">Invite somebody</a></p>`;
 }
 
