@@ -31,13 +31,18 @@ function isAsked(event: unknown): boolean {
 
 type Verb = (...args: unknown[]) => unknown;
 
+/** Puts an operation behind the door. */
+function behind(name: string, run: Verb): Verb {
+	return async (...args) => {
+		if (name !== "audit.append" && args.some(isAsked)) await passDoor(name);
+		return run(...args);
+	};
+}
+
 function withDoor<Noun extends object>(noun: string, verbs: Noun): Noun {
 	const entries = Object.entries<unknown>(Object(verbs)).map(([verb, run]) => [
 		verb,
-		async (...args: unknown[]) => {
-			if (`${noun}.${verb}` !== "audit.append" && args.some(isAsked)) await passDoor(`${noun}.${verb}`);
-			return (run as Verb)(...args);
-		},
+		typeof run === "function" ? behind(`${noun}.${verb}`, run as Verb) : run,
 	]);
 	return Object.fromEntries(entries) as Noun;
 }
@@ -45,7 +50,7 @@ function withDoor<Noun extends object>(noun: string, verbs: Noun): Noun {
 function behindDoor(store: Store): Store {
 	const doors = Object.entries(store).map(([noun, verbs]) => [
 		noun,
-		typeof verbs === "function" || verbs instanceof Promise ? verbs : withDoor(noun, verbs),
+		typeof verbs !== "object" || verbs instanceof Promise ? verbs : withDoor(noun, verbs),
 	]);
 	return Object.fromEntries(doors) as Store;
 }
