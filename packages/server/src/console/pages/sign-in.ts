@@ -39,8 +39,7 @@ export async function signInPage(
 		status: refused?.status ?? 401,
 		body: html`${noticeOf(refused)}<form method="post" action="/console/sign-in">
 <input type="hidden" name="target" value="${targetOf(to)}">
-<label for="email">E-mail</label><input id="email" name="email" type="email" value="${email}" autocomplete="username" required${email === "" ? AUTOFOCUS : ""}>
-<label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required${email === "" ? "" : AUTOFOCUS}>
+${email === "" ? EMPTY_FIELDS : filledFields(email)}
 ${isCodeAsked ? CODE_FIELD : ""}<p><button>Sign in</button></p></form>${passkeyLink(needs, to)}${ways}
 <p>No account yet? <a href="/console/register">Make your account</a></p>`,
 		commands: [
@@ -50,7 +49,12 @@ ${isCodeAsked ? CODE_FIELD : ""}<p><button>Sign in</button></p></form>${passkeyL
 	};
 }
 
-const AUTOFOCUS = html` autofocus`;
+const EMPTY_FIELDS = html`<label for="email">E-mail</label><input id="email" name="email" type="email" autocomplete="username" required autofocus>
+<label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required>`;
+
+const filledFields = (email: string): Html =>
+	html`<label for="email">E-mail</label><input id="email" name="email" type="email" value="${email}" autocomplete="username" required>
+<label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required autofocus>`;
 
 /** Says why the form came back. That a code is asked for is no error. */
 function noticeOf(refused: SignInRefusal | undefined): Html | string {
