@@ -7,6 +7,7 @@ import type { ForgedWorld } from "./world.ts";
 const OTHER_PAGES = "every row, and what finds it, is as it was";
 const NEXT_NUMBER = "the next row gets another number; no answer depends on it";
 const PROOF_FOR_OTHERS = "the tip has the end of the log; a checkpoint proves it to somebody who kept one";
+const BLOCKS_AGAIN = "the server makes missing blocks again; until then it looks at their events one by one";
 const UNREAD = "the server reads it nowhere, or makes it anew";
 
 /** Columns that no MAC covers, in which a change is noticed nevertheless. */
@@ -39,6 +40,8 @@ const UNNOTICED: Readonly<Record<string, string>> = {
 		),
 	),
 	...Object.fromEntries(ROWS_WITH_NUMBERS.map((table) => [`number: the last row of ${table}`, NEXT_NUMBER])),
+	"audit_block: all rows deleted": BLOCKS_AGAIN,
+	"audit_block: rows put back as they once were": BLOCKS_AGAIN,
 	"audit_checkpoint: all rows deleted": PROOF_FOR_OTHERS,
 	"audit_checkpoint: rows put back as they once were": PROOF_FOR_OTHERS,
 	"number: the last row of account":
