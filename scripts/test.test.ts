@@ -40,7 +40,7 @@ function testing(args: readonly string[], env = {}): { status: number | null; te
 }
 
 test("a run shows each file, one line for each skip reason, the slowest tests, the summary and the failures", () => {
-	const { status, text } = testing([join(folder, "{quick,slow}.test.mjs")]);
+	const { status, text } = testing(["--apart", join(folder, "{quick,slow}.test.mjs")]);
 	assert.equal(status, 1, text);
 	assert.match(text, /^1 of 2 +\d+\.\d s {2}quick\.test\.mjs$/m);
 	assert.match(text, /^2 of 2 +\d+\.\d s {2}slow\.test\.mjs$/m);
