@@ -143,6 +143,7 @@ const KEEPS_ACCESS = new Set([
 	"accounts.dropSessions", // sessions whose tokens have expired by themselves
 	"accounts.dropKnownSources", // sources unused for a long time
 	"audit.addCheckpoint",
+	...["common.keep", "common.drop"], // texts of the servers themselves, which no answer holds
 	"health.probe",
 	"keys.renewRows", // the same rows under another key
 	"tokens.create", // a token likewise; those that it takes away have expired
