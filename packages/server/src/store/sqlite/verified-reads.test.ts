@@ -17,6 +17,7 @@ import { madeByUser } from "./made-by-user.ts";
 import { migrate } from "./migrate.ts";
 import { passkeyHosts } from "./passkey-hosts.ts";
 import { accountReads } from "./reads/accounts.ts";
+import { commonReads } from "./reads/common.ts";
 import { engineReads } from "./reads/engines.ts";
 import { factorReads } from "./reads/factors.ts";
 import { invitationReads } from "./reads/invitations.ts";
@@ -50,6 +51,7 @@ const QUESTIONS: Record<string, object> = {
 	accounts: accountReads(reader, db),
 	audit: { ...auditLog(db), ...auditDays(db) },
 	backups: restoreReads(db),
+	common: commonReads(db),
 	engines: engineReads(reader),
 	factors: { ...factorReads(reader), ...passkeyHosts(db) },
 	invitations: invitationReads(reader),
