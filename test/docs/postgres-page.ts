@@ -1,6 +1,6 @@
 import { skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
 
-/** The reader's way through docs/postgres.md: a superuser of a PostgreSQL that has no database of svc. */
+/** State in which docs/postgres.md begins: a superuser of a PostgreSQL without a database of svc. */
 export const POSTGRES = {
 	begins: "signed in",
 	skip: async () => skipWithoutPostgres,

@@ -11,7 +11,7 @@ const deleted = (...tables: string[]) => tables.map((table) => `DELETE FROM main
 const ROWS = "DELETE FROM main.keyring WHERE purpose = 'rows'";
 const LOG = deleted("audit_checkpoint", "audit_event");
 
-/** Forgeries after which a server would make keys again, and believe rows of somebody's making under them. */
+/** Forgeries after which a server would make keys again, and trust forged rows under them. */
 export const OF_KEYS: readonly Forgery[] = [
 	bySql("none for rows", ROWS),
 	bySql("none for rows, and no tip", ROWS, ...deleted("tip")),

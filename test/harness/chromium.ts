@@ -23,7 +23,7 @@ export const CHROMIUM = ["/usr/lib/chromium/chromium-headless-shell", "/usr/bin/
 	existsSync(file),
 );
 
-/** The whole browser if it is installed: the other one ends itself in some tests of passkeys. */
+/** The whole browser if it is installed: some tests of passkeys fail in the other one. */
 export const WHOLE_CHROMIUM = existsSync("/usr/bin/chromium") ? "/usr/bin/chromium" : CHROMIUM;
 
 /** The reason to skip a test with a browser; false when one is installed. */

@@ -31,7 +31,7 @@ function isAsked(event: unknown): boolean {
 
 type Verb = (...args: unknown[]) => unknown;
 
-/** Puts an operation behind the door. */
+/** Makes an operation wait at the door. */
 function behind(name: string, run: Verb): Verb {
 	return async (...args) => {
 		if (name !== "audit.append" && args.some(isAsked)) await passDoor(name);

@@ -204,7 +204,7 @@ test("reads on one server succeed while the other replaces the key for rows", op
 	const earlier = (await rotations()).length;
 	let isOver = false;
 	const rotate = async () => {
-		// The one before goes when no row needs it.
+		// The previous key is removed when no row needs it.
 		while ((await here.post("/keys/rotate", { purpose: "rows" }, { token: admin.token })).status === 409);
 		while ((await rotations()).length === earlier);
 		isOver = true;

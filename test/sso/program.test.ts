@@ -103,7 +103,7 @@ test("a code links an identity when its owner has looked at it, and is used up t
 	await world.refusals();
 });
 
-/** Says as somebody without a password that the provider knows them, and since when. @param auth_time in Unix seconds */
+/** Makes the session of a person without a password, with the time of the sign-in at the provider. @param auth_time in Unix seconds */
 function lieAs(sub: string, auth_time?: number): void {
 	const email = `${sub}@example.com`;
 	provider.lie = { claims: (truth) => ({ ...truth, sub, email, ...(auth_time !== undefined && { auth_time }) }) };

@@ -51,7 +51,7 @@ export interface Append<Run extends Signature = Signature> extends Typed<Run> {
 }
 
 /**
- * A fact that matters for minutes and has no event: a challenge that was used, a count of failures. An adapter of one server may keep it in memory, where
+ * A short-lived fact without an event: a used challenge, a count of failures. An adapter of one server may keep it in memory, where
  * it ends with the server; one of several keeps it where all see it.
  */
 export interface Brief<Run extends Signature = Signature> extends Typed<Run> {
@@ -83,7 +83,7 @@ export function append<Run extends Signature>(): Append<Run> {
 	return { kind: "append" };
 }
 
-/** Declares a question about, or a change of, a fact that matters for minutes. */
+/** Declares a question about a short-lived fact, or a change of it. */
 export function brief<Run extends Signature>(): Brief<Run> {
 	return { kind: "brief" };
 }

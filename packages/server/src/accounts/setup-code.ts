@@ -45,7 +45,7 @@ export async function openSetupCode(needs: {
 	const { common } = needs;
 	const end = async () => {
 		rmSync(file, { force: true });
-		// One that stays opens nothing any more.
+		// A file that stays opens nothing any more.
 		await common?.drop("setup_code").catch(() => undefined);
 	};
 	if (needs.config.registration.mode === "open" || (await needs.store.accounts.hadAny())) {

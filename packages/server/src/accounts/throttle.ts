@@ -73,7 +73,7 @@ const PROMPT_REFUSALS_PER_MINUTE = 100;
 /** Milliseconds in which requests of one source count. */
 const MINUTE_MS = 60_000;
 
-/** Counts a wrong guess. It is counted on every server of the database when this resolves. */
+/** Counts a wrong guess. When the promise resolves, every server of the database counts it. */
 export type Failed = () => Promise<void>;
 
 /**

@@ -50,7 +50,7 @@ export interface Failure {
 export const attemptOperations = {
 	/** Counts one more for each name. @returns the counts in the windows, these ones included */
 	add: brief<(kind: AttemptKind, failures: readonly Failure[]) => number[]>(),
-	/** Tells what each of the names has failed. */
+	/** Returns the failures of each name. */
 	get: brief<(kind: AttemptKind, names: readonly string[]) => Attempts[]>(),
 	/** Returns the highest count of a window that has not ended. @param prefix of the names that are meant */
 	fullest: brief<(kind: AttemptKind, prefix: string) => number>(),

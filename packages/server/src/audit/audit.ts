@@ -85,7 +85,7 @@ export async function listEvents(
 	});
 }
 
-/** Tells whether the query is about actors whom nobody is: then no event need be looked for. */
+/** Tells whether the query names actors that do not exist, so that no event need be searched for. */
 const isNobody = ({ actors }: EventQuery) => actors?.length === 0;
 
 /**

@@ -31,7 +31,7 @@ export async function createCheckpointer(needs: CheckpointNeeds): Promise<(isFor
 		const isDue = seq - last >= EVERY_EVENTS || now.getTime() - lastAt >= EVERY_MS || isForced;
 		if (seq === last || !isDue) return;
 		if (!isForced && !(await needs.store.duties.take("checkpoints"))) {
-			// Another server signs: should it end, this one does after as many additions.
+			// Another server signs. If it ends, this one signs after as many additions.
 			[last, lastAt] = [seq, now.getTime()];
 			return;
 		}

@@ -33,7 +33,7 @@ export function rowKeysOf(
 	return { keys: listRowKeys(openAtStart(master, rows).rows), added };
 }
 
-/** Makes the first keys. @returns false when another server was faster: its keys count */
+/** Makes the first keys. @returns false when another server made them first: its keys are used */
 export function makeFirst(needs: KeyringNeeds, master: DataKey): Promise<boolean> {
 	const { alone = (work) => work() } = needs;
 	return alone(async () => (await needs.keys.fingerprint()) === undefined && initialize(needs, master));
@@ -47,7 +47,7 @@ async function initialize({ keys, system, guard }: KeyringNeeds, master: DataKey
 	return (await keys.initialize({ fingerprint, keys: rows }, event)) === "done";
 }
 
-/** Says that the data cannot be opened. */
+/** Makes the error for data that cannot be opened. */
 export function noKeyring(): FatalError {
 	return new FatalError("the database holds data but no keyring to open it: restore it from a backup", DATA_DAMAGED);
 }

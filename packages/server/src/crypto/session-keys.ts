@@ -15,7 +15,7 @@ interface DerivedKey<Key> {
 	from: MacKey;
 }
 
-/** Keys of one purpose for what a browser holds for minutes. */
+/** Keys of one purpose, for cookies and challenges that last minutes. */
 interface DerivedKeys<Key> {
 	active(): Key;
 	/** Returns all, the active one and the retired ones. */

@@ -8,7 +8,7 @@ import type { System } from "../system.ts";
 export interface AlterationNeeds {
 	store: { health: Pick<Store["health"], "alterations">; audit: Pick<AuditStore, "append"> } & Pick<
 		Store,
-		"checkIntegrity" | "tellAltered"
+		"checkIntegrity" | "reportAltered"
 	>;
 	system: Pick<System, "now">;
 	log: Log;
@@ -51,7 +51,7 @@ export function createAlterationWatch({ store, system, log }: AlterationNeeds): 
 	const refuseAll = async (found: string[]) => {
 		if (isAltered || found.length === 0) return;
 		[isAltered, isSound] = [true, false];
-		await store.tellAltered(found.slice(0, MOST));
+		await store.reportAltered(found.slice(0, MOST));
 		await record("database.altered", found, REFUSED);
 	};
 	const checkSchema = async () => refuseAll(await store.health.alterations());

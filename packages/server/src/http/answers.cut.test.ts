@@ -10,7 +10,7 @@ import { Answers } from "./answers.ts";
 const MIB = 1024 * 1024;
 const PIECE = "x".repeat(64 * 1024);
 
-/** Stops the clock, and makes what sends endless answers. */
+/** Stops the clock, and makes the sender of endless answers. */
 function bench(t: TestContext) {
 	let now = 1_000_000;
 	t.mock.method(performance, "now", () => now);

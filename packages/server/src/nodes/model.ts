@@ -9,7 +9,7 @@ export const SILENT_MS = 10_000;
 /** Maximum number of nodes in a list. */
 export const MAX_NODES = 100;
 
-/** Maximum number of alterations that servers tell one another. */
+/** Maximum number of alterations that servers report to each other. */
 export const MAX_ALTERATIONS = 20;
 
 /** A server that uses the store, from its start to its end: a restart makes another node. Design: §14 */
@@ -33,7 +33,7 @@ export interface Duties {
 	take(duty: Duty): Promise<boolean>;
 }
 
-/** Duties of a server that has its store for itself. */
+/** Duties of a server that no other shares the store with. */
 export const OWN_DUTIES: Duties = { take: async () => true };
 
 /** A node as the store knows it. */
@@ -46,7 +46,7 @@ export interface Node extends OwnNode {
 /** Name of a text that all servers of a store have in common. */
 export type CommonText = "certificate" | "setup_code";
 
-/** Such a text changes nothing that another server remembers, and has no event. */
+/** Declares that a change voids no remembered answer and has no event. */
 const UNNOTED = { forgets: [], events: 0 } as const;
 
 /** Operations of the store on texts that its servers have in common, each sealed. */

@@ -37,7 +37,7 @@ export async function addRequestKeys(needs: RequestKeyNeeds): Promise<void> {
 	}
 }
 
-/** Gives to providers that an earlier version stored what the server now needs of them: ids of realms, and keys. */
+/** Adds to providers of an earlier version what the server now needs: ids of realms, and keys. */
 export async function convertProviders(needs: Parameters<typeof convertMappings>[0] & RequestKeyNeeds): Promise<void> {
 	await convertMappings(needs);
 	await addRequestKeys(needs);

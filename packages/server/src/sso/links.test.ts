@@ -111,7 +111,7 @@ test("without a password it takes a provider that says that the person signed in
 		["at one that was unlinked", "corp", 0, false, false],
 	];
 	for (const [why, provider, ms, isLinked, good] of cases) {
-		// How old the session is shows nothing.
+		// The age of the session proves nothing.
 		const created_at = before(good ? 2 * MINUTES : 0);
 		const session = await signedIn(null, { provider, created_at });
 		const actor = { ...session, confirmed_at: ms === undefined ? undefined : now - ms };

@@ -197,7 +197,7 @@ export type RoleLimit = "bindings_per_realm" | "bindings_per_account";
  */
 export type SsoOutcome = "done" | "replay" | "changed" | "not_invited" | RoleLimit;
 
-/** Finished logins that wait for their programs at the same time. */
+/** Maximum number of finished logins that wait for their programs. */
 export const MAX_CODES = 1000;
 
 /** Milliseconds for which a finished login waits at most: while only an invitation is missing. */
@@ -239,7 +239,7 @@ export const ssoOperations = {
 		>(),
 	/** Uses up a one-time value; false when it was used before. */
 	consume: write<(used: OneTime) => boolean>({ forgets: [] }),
-	/** Keeps a finished login until its code brings it, in place of the one that ends first when there are too many. */
+	/** Keeps a finished login until its code is redeemed. When there are too many, the one that ends first is removed. */
 	keepCode: brief<(code: WaitingCode, now_ms: number) => void>(),
 	/** Takes the box of the login that a code stands for, once; undefined when there is none, or it has ended. */
 	takeCode: brief<(digest: Buffer, now_ms: number) => Buffer | undefined>(),

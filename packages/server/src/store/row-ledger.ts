@@ -16,7 +16,7 @@ export interface RowState {
 	readonly sums: KeySums;
 	/** The newest id that a dated row ever had; undefined in a tip from before tips kept it. */
 	readonly newest: string | undefined;
-	/** Number of changes of the instance's own keys: a server that knows fewer has older keys. */
+	/** Number of changes of the instance's own keys: a server with a lower number has older keys. */
 	readonly keys: number;
 }
 

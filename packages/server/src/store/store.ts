@@ -69,7 +69,7 @@ export type Implementations<Kind extends Operation["kind"]> = {
 		: never]: Implementation<Nouns[Noun], Kind>;
 };
 
-/** Facts of minutes, as an adapter answers them: within a transaction, or in memory. */
+/** Short-lived facts, as an adapter answers them: within a transaction, or in memory. */
 export type Briefs = Implementations<"brief">;
 
 /** The declaration of each operation, by `noun.verb`. */
@@ -113,18 +113,18 @@ export interface Store extends Operations, BackupSource {
 	 */
 	guard(keys: RowKey[]): Promise<void>;
 	/**
-	 * Learns what other servers have left that this one must not go on without: newer keys, and what was found altered. A request begins with it.
+	 * Reads what other servers have changed: newer keys, and alterations that they found. Each request begins with it.
 	 * Undefined where no other server uses the store.
 	 */
 	keepUp: (() => Promise<void>) | undefined;
-	/** Takes what reads the keys again when another server has replaced one. */
+	/** Sets the function that reads the keys again after another server has replaced one. */
 	readKeysWith(read: () => Promise<void>): void;
 	/** Compares all rows with what the last transaction left: a thread of its own reads every row. Nothing fits before `guard`. */
 	checkIntegrity(): Promise<IntegrityReport>;
 	/** Resolves when a change finds that another program has altered the database meanwhile; `health.alterations` names what. */
 	altered: Promise<void>;
-	/** Tells the servers that use the store what was found altered: none of them trusts it any more. */
-	tellAltered(found: readonly string[]): Promise<void>;
+	/** Reports alterations to all servers that use the store: from then on, none of them trusts it. */
+	reportAltered(found: readonly string[]): Promise<void>;
 	/** Tells what stores the data, and whether it can be reached. */
 	state(): StoreState;
 	/** Tells whether the server signs in to its database as a superuser. */
@@ -133,7 +133,7 @@ export interface Store extends Operations, BackupSource {
 	claims: LeaseClaims;
 	/** Work that one of these servers does for all. */
 	duties: Duties;
-	/** Runs work that one server does at a time: it makes the first keys, unless there are some. */
+	/** Runs work that only one server may do at a time, such as making the first keys. */
 	alone<Result>(work: () => Promise<Result>): Promise<Result>;
 	/** Reads the clock that judges leases on all servers that use the store, in Unix milliseconds; undefined where that of this machine does. */
 	time: (() => Promise<number>) | undefined;

@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { systemEvent } from "../audit/model.ts";
 import { proveLog } from "../audit/proof.ts";
 import { frozenKeys, withCopy } from "../backups/check.ts";
 import type { Config } from "../config.ts";
@@ -47,14 +48,7 @@ export async function adoptDatabase(
 		const { key, found } = await inspect(config, copyTo, isBefore);
 		if (!(await confirm(found))) return undefined;
 		const backup = await backUpBefore({ config, system }, "adoption", copyTo, again);
-		const event = {
-			timestamp: system.now().toISOString(),
-			type: "rows.adopted",
-			actor: "system",
-			realm_id: "",
-			realm: "",
-			data: { backup, again },
-		} as const;
+		const event = systemEvent(system.now(), "rows.adopted", undefined, { backup, again });
 		const rows = adoptRows(file, (shared) => rowKeysOf(key.reveal(), shared, system), event);
 		markAdopted(data_dir, event.timestamp);
 		return { rows, backup };

@@ -1,3 +1,4 @@
+import { systemEvent } from "../audit/model.ts";
 import type { Config } from "../config.ts";
 import { rowKeysOf } from "../crypto/first-keys.ts";
 import type { MasterKey } from "../crypto/master-key.ts";
@@ -36,14 +37,7 @@ export function adoptNetworked(
 }
 
 function adopt(connection: Connection, key: MasterKey["key"], data: { backup: string; again: boolean }) {
-	const event = {
-		timestamp: system.now().toISOString(),
-		type: "rows.adopted",
-		actor: "system",
-		realm_id: "",
-		realm: "",
-		data,
-	} as const;
+	const event = systemEvent(system.now(), "rows.adopted", undefined, data);
 	return adoptRows(connection, (shared) => rowKeysOf(key.reveal(), shared, system), event);
 }
 

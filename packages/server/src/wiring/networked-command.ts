@@ -36,7 +36,7 @@ export async function onDatabase<Result>(
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 const DENIED = "42501";
 
-/** Explains what the database refused. Its own text stays unsaid: it may hold parts of a row. */
+/** Explains a refusal by the database, without its own text, which may hold parts of a row. */
 function explainRefusal(cause: unknown, lost: string): unknown {
 	if (cause instanceof ConnectionLost)
 		return new FatalError(`the connection to the database was lost: ${lost}`, undefined, { cause });

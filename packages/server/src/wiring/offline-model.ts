@@ -26,7 +26,7 @@ export interface Inspected extends Pick<MasterKey, "key"> {
 
 /** Options of an adoption, made on the server's machine while no server runs. */
 export interface AdoptionOptions {
-	/** Believes a database that was adopted before, or that the server never had to adopt. */
+	/** Allows a database that was adopted before, or that the server never had to adopt. */
 	again: boolean;
 	/** Asks for confirmation before anything changes. */
 	confirm(found: Adoptable): Promise<boolean>;

@@ -65,7 +65,7 @@ function roles(): Html {
 	return html`<h2>What each role may do</h2><ul>${items}</ul>`;
 }
 
-/** Says what to do about an e-mail without an account. */
+/** Replaces the error for an e-mail without an account with one that says what to do. */
 function suggestInvitation(error: unknown): never {
 	if (error instanceof AppError && error.code === "not_found" && error.message.startsWith("user not found"))
 		throw new AppError("not_found", "no account has this e-mail: invite its owner, on the page Members");

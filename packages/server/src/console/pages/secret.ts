@@ -109,7 +109,7 @@ function switchTo({ slug, key, environment }: SecretName): Html {
 	return html`<nav class="tabs" aria-label="Environments"><ul>${links}</ul></nav>`;
 }
 
-/** Needs the script, which shows it. */
+/** Needs the script, which shows the button. */
 const COPYING = html`<button name="copy" value="yes" data-scripted="" hidden>Copy without showing</button>`;
 
 /** Says who wrote the current version, and when. */

@@ -5,7 +5,7 @@ import { MAX_CODES } from "../../sso/model.ts";
 import { newId } from "../../testing/rows.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests the port's promises about facts of minutes. */
+/** Tests the port's promises about short-lived facts. */
 export async function briefFactContract(openStore: OpenStore): Promise<void> {
 	const { attempts, sso } = (await openStore({ after })).store;
 

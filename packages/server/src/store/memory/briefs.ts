@@ -3,7 +3,7 @@ import { attemptsInMemory } from "./attempts.ts";
 import { challengesInMemory } from "./challenges.ts";
 import { codesInMemory } from "./sso-codes.ts";
 
-/** Keeps facts of minutes in memory, for a server that has the store for itself: they end with it. */
+/** Keeps short-lived facts in memory, for a server that has the store for itself: they end with it. */
 export const briefsInMemory = (): Briefs => ({
 	attempts: attemptsInMemory(),
 	factors: challengesInMemory(),

@@ -6,7 +6,7 @@ import { createBriefs } from "./briefs/briefs.ts";
 import type { Session, Sql } from "./connection.ts";
 import type { All, Change, Snapshot } from "./database.ts";
 import type { FindAlterations } from "./migrate.ts";
-import { askAgain, createStrange } from "./newer-keys.ts";
+import { askAgain, countUnknownKeys } from "./newer-keys.ts";
 import { withoutNullCharacters } from "./null-characters.ts";
 import type { PoolName, ReadPool } from "./read-pools.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -75,11 +75,11 @@ export function createAdapter(ways: Ways): Operations {
 	const { pools, writer, change, macs, statements, isShared } = ways;
 	const writes = writesOf(change) as unknown as Runs;
 	const briefs = createBriefs({ change, writer, pool: pools.requests, statements }) as unknown as Runs;
-	const strange = createStrange(macs);
+	const unknown_keys = countUnknownKeys(macs);
 	const reads = new WeakMap<Session, Runs>();
 	const readsFor = (session: Session): Runs => {
 		const sql = withoutNullCharacters(session);
-		const known = reads.get(session) ?? (readsOf({ ...createRows(sql, strange), sql }, ways) as unknown as Runs);
+		const known = reads.get(session) ?? (readsOf({ ...createRows(sql, unknown_keys), sql }, ways) as unknown as Runs);
 		reads.set(session, known);
 		return known;
 	};
@@ -100,7 +100,7 @@ export function createAdapter(ways: Ways): Operations {
 					const run = readsFor(session)[noun]?.[verb] as Run;
 					return run(...args);
 				});
-			return isShared ? askAgain(ask, strange, ways) : ask();
+			return isShared ? askAgain(ask, unknown_keys, ways) : ask();
 		};
 	});
 }

@@ -6,7 +6,7 @@ import { createRowLedger, noRows, openTipBox, type RowLedger, type RowState, sea
 import { CommitUnknown, type Sql } from "./connection.ts";
 import type { Change } from "./database.ts";
 import { INDEXED_FIELDS, indexedFieldsOf } from "./event-index.ts";
-import { TOLD } from "./findings.ts";
+import { REPORTED } from "./findings.ts";
 import { CHANGES_LOCK } from "./locks.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
@@ -19,8 +19,8 @@ export interface Trust {
 	isSound(): boolean;
 	/** Notes what another program altered. */
 	lose(altered: string[]): void;
-	/** Notes what another server has found altered. */
-	hear(altered: readonly string[]): void;
+	/** Notes alterations that another server has found. */
+	learn(altered: readonly string[]): void;
 	/** Reads the keys again if the newest tip was left by a server with newer ones. */
 	keepUp(sealed: Buffer | null | undefined): Promise<void>;
 }
@@ -96,24 +96,24 @@ function outside(): never {
 }
 
 /** The newest event and the newest tip, where there are any. */
-type Newest = { [Column in keyof ChainEnd]: ChainEnd[Column] | null } & { sealed: Buffer | null; told: string[] };
+type Newest = { [Column in keyof ChainEnd]: ChainEnd[Column] | null } & { sealed: Buffer | null; reported: string[] };
 
-const NEWEST = `SELECT seq, hash, sealed, ${TOLD} AS told FROM (SELECT) AS always
+const NEWEST = `SELECT seq, hash, sealed, ${REPORTED} AS reported FROM (SELECT) AS always
 	LEFT JOIN (SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1) AS head ON true
 	LEFT JOIN (SELECT sealed FROM tip ORDER BY id DESC LIMIT 1) AS tip ON true`;
 
-/** Learns what other servers have left that this one must not go on without: newer keys, and what was found altered. */
-export async function keepUp(ask: Pick<ReadPool, "ask">, trust: Pick<Trust, "hear" | "keepUp">): Promise<void> {
+/** Reads what other servers have changed: newer keys, and alterations that they found. */
+export async function keepUp(ask: Pick<ReadPool, "ask">, trust: Pick<Trust, "learn" | "keepUp">): Promise<void> {
 	const [newest] = await ask.ask((sql) => sql.rows<Newest>(NEWEST));
-	trust.hear(newest?.told ?? []);
-	// It needs another connection, which those who have one would wait for.
+	trust.learn(newest?.reported ?? []);
+	// It needs another connection: requests that hold one would otherwise wait for it.
 	await trust.keepUp(newest?.sealed);
 }
 
 async function begin(sql: Sql, trust: Trust): Promise<Running> {
 	const [newest] = await sql.rows<Newest>(NEWEST);
 
-	trust.hear(newest?.told ?? []);
+	trust.learn(newest?.reported ?? []);
 	await trust.keepUp(newest?.sealed);
 	const head = { seq: newest?.seq ?? 0, hash: newest?.hash ?? GENESIS };
 	const events: StoredEvent[] = [];

@@ -41,7 +41,7 @@ export const SCHEMA = "svc";
 /** Schemas in which a statement finds names, after those of PostgreSQL itself. */
 export const SEARCH_PATH = `${SCHEMA}, pg_temp`;
 
-/** Milliseconds to wait for a lock, which another program may hold; and for all statements in a transaction to follow one another: a process that sleeps lets go. */
+/** Milliseconds to wait for a lock that another program holds, and between two statements of a transaction, so that a suspended process releases its locks. */
 const LOCK_MS = 10_000;
 const IDLE_MS = 30_000;
 

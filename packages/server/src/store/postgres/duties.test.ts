@@ -26,7 +26,7 @@ async function setUp(t: TestContext) {
 	return pair;
 }
 
-/** Lets each server ask, one after the other. */
+/** Lets the servers ask in turn. */
 async function holders(stores: readonly Store[]): Promise<boolean[]> {
 	const found = [];
 	for (const store of stores) found.push(await store.duties.take("purges"));
@@ -54,7 +54,7 @@ test("of two servers that ask at the same time, one gets a duty", options, async
 test("the duty of a silent server goes to another, and stays there", options, async (t) => {
 	const { here, there, runSql } = await setUp(t);
 	assert.deepEqual(await holders([here, there]), [true, false]);
-	// Until its next sign of life.
+	// This lasts until its next sign of life.
 	do await runSql("UPDATE svc.node SET seen_at = seen_at - interval '11 s' WHERE name = 'here'");
 	while (!(await there.duties.take("purges")));
 	assert.deepEqual(await holders([here, there]), [false, true]);

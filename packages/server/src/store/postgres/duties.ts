@@ -2,7 +2,7 @@ import { type Duties, SILENT_MS } from "../../nodes/model.ts";
 import type { Sql } from "./connection.ts";
 import { harmless } from "./failure.ts";
 
-/** Takes a duty that nobody has, or whose server has left or is silent. Two that ask at the same time wait for one another. */
+/** Takes a duty that no server has, or whose server has left or is silent. Two servers that ask at the same time wait for each other. */
 const TAKE = `INSERT INTO duty (name, node_id) VALUES ($1, $2)
 	ON CONFLICT (name) DO UPDATE SET node_id = excluded.node_id
 	WHERE duty.node_id = excluded.node_id OR NOT EXISTS (

@@ -60,7 +60,7 @@ test("a change that finds an alteration tells the other server", options, async 
 
 test("a server that starts learns what others know, and nothing when all have ended", options, async (t) => {
 	const { here, there, runSql, open } = await setUp(t);
-	await here.tellAltered(["relation spy"]);
+	await here.reportAltered(["relation spy"]);
 	await there.altered;
 	await here.close();
 	const third = await open();

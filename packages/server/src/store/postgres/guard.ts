@@ -13,7 +13,7 @@ export interface Guard extends Trust {
 	use(row_keys: RowKey[]): boolean;
 	/** Lets rows get MACs from now on. */
 	begin(): void;
-	/** Takes what reads the keys again, where another server may replace them. */
+	/** Sets the function that reads the keys again, for a database whose keys another server may replace. */
 	readKeysWith(read: () => Promise<void>): void;
 }
 
@@ -49,13 +49,13 @@ export function createGuard(): Guard {
 			isSound = false;
 			note(altered);
 		},
-		hear: note,
+		learn: note,
 		readKeysWith,
 		keepUp,
 	};
 }
 
-/** Makes what compares the keys in use with those of the newest tip, one comparison at a time: an older reading must not replace a newer one. */
+/** Compares the keys in use with those of the newest tip, one comparison at a time: an older result must not replace a newer one. */
 function createKeyReader(macs: RowMacs): Pick<Guard, "readKeysWith" | "keepUp"> {
 	let read: (() => Promise<void>) | undefined;
 	let seen: Buffer | undefined;

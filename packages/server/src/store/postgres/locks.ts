@@ -7,7 +7,7 @@ const SVC = 0x73_76_63;
  */
 export const CHANGES_LOCK = `SELECT pg_advisory_xact_lock(${SVC}, 1)`;
 
-/** Waits until nobody else makes the first keys, and lets nobody make any until the transaction ends. */
+/** Waits while another server makes the first keys, and keeps others from making any until the transaction ends. */
 export const FIRST_KEYS_LOCK = `SELECT pg_advisory_xact_lock(${SVC}, 3)`;
 
 /** Takes the database for one server, as long as the connection lasts. */

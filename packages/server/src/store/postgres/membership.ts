@@ -12,7 +12,7 @@ import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
 /** The nodes of a database, as one of them sees them. */
-interface Membership extends Pick<Store, "join" | "nodes" | "claims" | "duties" | "tellAltered"> {
+interface Membership extends Pick<Store, "join" | "nodes" | "claims" | "duties" | "reportAltered"> {
 	/** Names this node where it claims leases. */
 	claimant(): string | undefined;
 	/** Leaves. */
@@ -40,7 +40,7 @@ const LIST = `SELECT id, name, version, address, started_at,
  * Makes the membership of a server. Its signs of life and claims have a connection of their own: they wait for no change, no question and no disk.
  * @param pool answers who the nodes are
  * @param isShared whether others may be nodes of the same database
- * @param known alterations of the database, which nodes tell one another
+ * @param known alterations of the database, which nodes report to each other
  */
 export function createMembership(
 	links: Pick<Connections, "open">,
@@ -69,7 +69,7 @@ export function createMembership(
 	const exchange = async () => {
 		if (isShared && own !== undefined) await exchangeFindings(own.id);
 	};
-	// What could not be told now is told with the next sign of life.
+	// A report that fails now is repeated with the next sign of life.
 	void known.noticed.then(exchange).catch(() => undefined);
 	const add = ({ id, name, version, address, started_at }: OwnNode) =>
 		sql.run(JOIN, [id, name, version, address, started_at]);
@@ -97,9 +97,9 @@ export function createMembership(
 		nodes: () => pool.ask((session) => session.rows<Node>(LIST)),
 		claims: isShared ? { isShared, take } : OWN_CLAIMS,
 		duties: isShared ? { take: takeDuty } : OWN_DUTIES,
-		async tellAltered(found) {
+		async reportAltered(found) {
 			if (!isShared) return;
-			known.hear(found);
+			known.learn(found);
 			await exchange();
 		},
 		claimant: () => (isShared ? own?.id : undefined),

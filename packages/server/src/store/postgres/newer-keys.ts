@@ -1,13 +1,13 @@
 import { keyOfMac, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
 
 /** Verifies rows, and counts those whose MAC names a key that is not known. */
-interface Strange extends Pick<RowMacs, "fits"> {
+interface UnknownKeys extends Pick<RowMacs, "fits"> {
 	/** Number of such rows. */
 	readonly met: number;
 }
 
-/** Makes it over the keys of the moment. */
-export function createStrange(macs: RowMacs): Strange {
+/** Verifies with the current keys. */
+export function countUnknownKeys(macs: RowMacs): UnknownKeys {
 	let met = 0;
 	const isKnown = (mac: unknown) => !Buffer.isBuffer(mac) || macs.names.includes(keyOfMac(mac));
 	return {
@@ -22,16 +22,16 @@ export function createStrange(macs: RowMacs): Strange {
 	};
 }
 
-/** Asks, and once more if a row was met whose key another server has made meanwhile. */
+/** Asks a question, and repeats it if a row had the key of a newer rotation on another server. */
 export async function askAgain<Answer>(
 	ask: () => Promise<Answer>,
-	strange: Strange,
+	unknown_keys: UnknownKeys,
 	{ keys, catchUp }: { keys(): readonly RowKey[]; catchUp(): Promise<void> },
 ): Promise<Answer> {
-	const [met, known] = [strange.met, keys()];
+	const [met, known] = [unknown_keys.met, keys()];
 	const first = ask();
 	await first.catch(() => undefined);
-	if (strange.met === met) return first;
+	if (unknown_keys.met === met) return first;
 	await catchUp();
 	return keys() === known ? first : ask();
 }

@@ -1,4 +1,4 @@
-/* Facts of minutes that two servers of one database share on a real PostgreSQL. */
+/* Short-lived facts that two servers of one database share on a real PostgreSQL. */
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { after, type TestContext, test } from "node:test";

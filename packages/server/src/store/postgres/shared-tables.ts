@@ -1,10 +1,10 @@
 /** Tables that servers on PostgreSQL share, whose rows have no MAC and are in no backup, each with the reason. */
 export const SHARED_TABLES: Readonly<Record<string, string>> = {
-	alteration: "makes servers refuse; without it, each still looks by itself",
+	alteration: "makes servers refuse; without it, each still checks the database itself",
 	attempt:
 		"slows down guesses, in addition to what each server counts in memory; a wait ends within a quarter of an hour",
 	challenge_count: "bounds what is stored, and grants nothing: the challenge is marked in sso_used",
-	duty: "names the server that does work for all; what is done twice does no harm",
+	duty: "names the server that does work for all; work that is done twice does no harm",
 	lease_claim: "delays a revocation by the time of one claim at most",
 	sso_code: "a box that opens under its own code alone; one that was taken is marked in sso_used",
 	node: "shown to people, decides nothing",

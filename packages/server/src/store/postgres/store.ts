@@ -8,7 +8,7 @@ import { type Changes, createChanges, keepUp } from "./changes.ts";
 import { claimDatabase } from "./claim-database.ts";
 import { type Sql, withConnection } from "./connection.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
-import { forgetFindings, toldFindings } from "./findings.ts";
+import { forgetFindings, reportedFindings } from "./findings.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
 import { FIRST_KEYS_LOCK } from "./locks.ts";
@@ -57,7 +57,7 @@ export async function openPostgresStore({
 		const findAlterations = await migrate(writing, now.toISOString(), pending);
 		const pools = await openReadPools(links);
 		await forgetFindings(writing, isShared);
-		const { join, nodes, claims, duties, tellAltered, ...membership } = createMembership(
+		const { join, nodes, claims, duties, reportAltered, ...membership } = createMembership(
 			links,
 			pools.requests,
 			isShared,
@@ -81,7 +81,7 @@ export async function openPostgresStore({
 			...adapter,
 			state: links.state,
 			alone: (work) => withConnection(address, (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
-			...{ join, nodes, claims, duties, tellAltered },
+			...{ join, nodes, claims, duties, reportAltered },
 			isSuperuser: () => pools.requests.ask(isSuperuser),
 			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
@@ -160,7 +160,7 @@ function integrityChecks(
 			]);
 			if (found.length > 0) guard.lose(found);
 			else guard.begin();
-			guard.hear(await pool.ask(toldFindings));
+			guard.learn(await pool.ask(reportedFindings));
 		},
 		async checkIntegrity() {
 			for (;;) {

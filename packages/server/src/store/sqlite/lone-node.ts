@@ -3,10 +3,10 @@ import { type Node, OWN_DUTIES, type OwnNode } from "../../nodes/model.ts";
 import { system } from "../../system.ts";
 import type { Store } from "../store.ts";
 
-/** Makes what concerns nodes of a database that one server has for itself. */
+/** Makes the node operations of a store that only one server uses. */
 export function createLoneNode(): Pick<
 	Store,
-	"alone" | "claims" | "duties" | "join" | "keepUp" | "nodes" | "readKeysWith" | "tellAltered" | "time"
+	"alone" | "claims" | "duties" | "join" | "keepUp" | "nodes" | "readKeysWith" | "reportAltered" | "time"
 > {
 	let own: OwnNode | undefined;
 	const seen = (node: OwnNode): Node => ({ ...node, seen_at: system.now().toISOString(), status: "active" });
@@ -17,7 +17,7 @@ export function createLoneNode(): Pick<
 		keepUp: undefined,
 		time: undefined,
 		readKeysWith: () => undefined,
-		tellAltered: async () => undefined,
+		reportAltered: async () => undefined,
 		async join(node) {
 			own = node;
 		},

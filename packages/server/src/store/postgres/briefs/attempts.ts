@@ -35,7 +35,7 @@ const GET = `SELECT name, count,
 const FULLEST =
 	"SELECT coalesce(max(count), 0) AS most FROM attempt WHERE kind = $1 AND starts_with(name, $2) AND ends_at > clock_timestamp()";
 
-/** Removes names that neither count nor wait, and the oldest of too many: those that wait go last. */
+/** Removes names that neither count nor wait. If there are still too many, removes the oldest, waiting ones last. */
 const REMOVE = [
 	"DELETE FROM attempt WHERE kind = $1 AND ends_at <= clock_timestamp() AND waits_until <= clock_timestamp()",
 	`DELETE FROM attempt WHERE kind = $1 AND name IN (SELECT name FROM attempt WHERE kind = $1

@@ -7,7 +7,7 @@ import { createAttempts } from "./attempts.ts";
 import { challengeChanges, countChallenges } from "./challenges.ts";
 import { codeChanges } from "./sso-codes.ts";
 
-/** Where facts of minutes are kept. */
+/** Places of short-lived facts. */
 interface Ways {
 	change: Change;
 	writer: Writer;
@@ -16,7 +16,7 @@ interface Ways {
 	statements: Sql;
 }
 
-/** Keeps facts of minutes in rows, which all servers of the database see. */
+/** Keeps short-lived facts in rows, which all servers of the database see. */
 export function createBriefs({ change, writer, pool, statements }: Ways): All<Briefs> {
 	const inChange =
 		<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) =>

@@ -1,5 +1,5 @@
 /**
- * Makes the tables of facts that matter for minutes, which servers that share the database have in common. Their rows have no MACs: `shared-tables.ts` has
+ * Makes the tables of short-lived facts, which servers that share the database have in common. Their rows have no MACs: `shared-tables.ts` has
  * the reason for each. Design: §14
  */
 export const BRIEF_FACTS = {

@@ -1,6 +1,6 @@
 /**
  * Makes the tables of the work that one server does for all that share the database, and of the alterations that a server has found, for the others. Their
- * rows have no MACs: they grant nothing. Each work may be done twice; a row of `alteration` makes servers refuse, and without it each still looks itself.
+ * rows have no MACs: they grant nothing. Work that is done twice does no harm. A row of `alteration` makes servers refuse; without it, each still checks the database itself.
  * Design: §14
  */
 export const SHARED_WORK = {

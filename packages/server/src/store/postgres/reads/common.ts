@@ -1,7 +1,7 @@
 import type { Implementations } from "../../store.ts";
 import type { Async, Snapshot } from "../database.ts";
 
-/** Answers the question for what servers have in common. */
+/** Answers the question about texts that servers have in common. */
 export function commonReads(db: Snapshot): Async<Implementations<"read">["common"]> {
 	return {
 		async text(name) {

@@ -3,7 +3,7 @@ import type { Implementations } from "../../store.ts";
 import { verified } from "../row-guard.ts";
 import { lazy } from "./read-connection.ts";
 
-/** Question for what servers have in common: this one shares its store with none. */
+/** Question about texts that servers have in common. On SQLite no other server shares the store. */
 export function commonReads(db: Database): Implementations<"read">["common"] {
 	const text = lazy(() => db.prepare(`SELECT value FROM ${verified("meta")} WHERE name = 'common.' || ?`).pluck());
 	return { text: (name) => text().get(name) as string | undefined };

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Implementations } from "../../store.ts";
 
-/** Operations on what servers have in common. */
+/** Operations on texts that servers have in common. */
 export function commonWrites(db: Database): Implementations<"write">["common"] {
 	const find = db.prepare("SELECT value FROM meta WHERE name = 'common.' || ?").pluck();
 	const add = db.prepare("INSERT INTO meta (name, value) VALUES ('common.' || ?, ?)");
