@@ -20,14 +20,15 @@ const READ_FRAME = `new Promise((done) => {
 	document.body.append(frame);
 })`;
 
-/** Sends a form without a token, as a script can. */
-const SEND_FORM = `{
+/** Sends a form without a token, as a script can. @returns the directive of the policy that stops it */
+const SEND_FORM = `new Promise((done) => {
+	document.addEventListener("securitypolicyviolation", (event) => done(event.effectiveDirective));
 	const form = document.createElement("form");
 	form.method = "post";
 	form.action = "/console/sign-out";
 	document.body.append(form);
 	form.submit();
-}`;
+})`;
 
 test("a script on /docs opens, frames, fetches and posts to no page of somebody who is signed in", {
 	skip: skipWithoutChromium,
@@ -51,7 +52,7 @@ test("a script on /docs opens, frames, fetches and posts to no page of somebody 
 	assert.equal(fetched[0], 403);
 	const framed = await page.evaluate<string>(READ_FRAME);
 	for (const text of [fetched[1], framed]) assert.doesNotMatch(text, new RegExp(`${slug}|form_token|${ada.email}`));
-	await page.evaluate(SEND_FORM);
+	assert.equal(await page.evaluate(SEND_FORM), "form-action");
 	await page.goto(`${server.url}/console`);
 	await page.getByRole("button", { name: "Sign out" }).waitFor();
 	await close();
