@@ -1,0 +1,53 @@
+/* Histories of three servers that share a database: clients work on all of them while they and the database are disturbed, and every answer is checked. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { faultSettings } from "../faults/settings.ts";
+import { skipWithoutPostgres } from "../peers/postgres.ts";
+import type { Disturbance } from "./nemesis.ts";
+import { runHistory } from "./run.ts";
+
+const options = { skip: skipWithoutPostgres };
+const { seed, history_seconds } = faultSettings();
+
+test(
+	`no answer of three servers contradicts another in ${history_seconds} seconds of disturbances`,
+	options,
+	async (t) => {
+		const { found, operations, acts } = await runHistory({ seed, seconds: history_seconds });
+		const outcomes = Object.groupBy(operations, ({ kind, outcome }) => `${kind} ${outcome}`);
+		const counts = Object.entries(outcomes).map(([name, ofName]) => `${name} ${ofName?.length}`);
+		t.diagnostic(
+			`seed ${seed}; ${[...acts].map(([name, count]) => `${name} ${count}`).join(", ")}; ${counts.join(", ")}`,
+		);
+		assert.deepEqual(found.slice(0, 20), []);
+	},
+);
+
+/** Seconds in which a planted fault must show. */
+const FAULT_SECONDS = 8;
+
+/** For each planted fault, a disturbance that it needs, and what is found. */
+const FINDINGS: readonly (readonly [fault: string, acts: readonly Disturbance[], found: RegExp])[] = [
+	["an answer before the commit", [], /^(a version goes back|no order explains)/],
+	["a remembered token without a proof", [], /^a revoked token is used/],
+	["a claim that takes what another server has", [], /^two servers remove/],
+	[
+		"a lost commit that is looked for without the lock",
+		["late"],
+		/^(a value whose write was refused|1 events in place of 0)/,
+	],
+];
+
+/** Runs that may pass without it, on a machine that has little time for the clients. */
+const TRIES = 3;
+
+for (const [fault, acts, expected] of FINDINGS) {
+	test(`the histories find ${fault}`, options, async (t) => {
+		for (let turn = 1; turn <= TRIES; turn++) {
+			const { found } = await runHistory({ seed: seed + turn, seconds: FAULT_SECONDS, fault, acts });
+			t.diagnostic(`seed ${seed + turn}; ${found.length} findings`);
+			if (found.some((one) => expected.test(one))) return;
+		}
+		assert.fail(`nothing was found in ${TRIES} runs`);
+	});
+}
