@@ -59,6 +59,7 @@ export async function startCluster(fault?: string): Promise<Cluster> {
 		const env = {
 			SVC_LISTEN: `127.0.0.1:${port}`,
 			SVC_LOG_LEVEL: "info",
+			SVC_LIMITS_REALMS_PER_ACCOUNT: "100000",
 			SVC_DATABASE_URL: addressOf({ ...postgres, port: link.port }, DATABASE),
 			...(key !== undefined && { SVC_MASTER_KEY_FILE: key }),
 			...(fault !== undefined && { PLANTED_FAULT: fault }),

@@ -5,7 +5,7 @@ import { secretPath } from "../harness/fixtures.ts";
 import type { Reply } from "./client.ts";
 import { NODES } from "./cluster.ts";
 import { MAX_UNKNOWN } from "./roles.ts";
-import { createRoleRealm, type World } from "./world.ts";
+import { createRoleRealm, outcomeOf, type World } from "./world.ts";
 
 const CLIENTS = 10;
 
@@ -100,24 +100,20 @@ async function useRole(shared: Shared, random: Random): Promise<void> {
 		return;
 	}
 	roles.count++;
-	const { status } = await changeRole(world, random, roles.slug);
-	if (status === 0 || status === 503) roles.unknown++;
+	if (random.below(10) < 6) await look(world, random, roles.slug);
+	else if (outcomeOf(await changeRole(world, random, roles.slug)) === "unknown") roles.unknown++;
 }
 
-function changeRole(world: World, random: Random, subject: string): Promise<Reply> {
-	const { admin, member } = world;
-	const path = `/realms/${subject}/policy/bindings`;
-	const choice = random.below(10);
-	if (choice < 2) {
-		const body = { user_id: member.id, role: "viewer" };
-		return world.ask(random, { kind: "bind", subject }, { method: "POST", path, token: admin.token, body });
-	}
-	if (choice < 4) {
-		const sent = { method: "DELETE", path: `${path}/${member.id}`, token: admin.token } as const;
-		return world.ask(random, { kind: "unbind", subject }, sent);
-	}
+function look({ ask, member }: World, random: Random, subject: string): Promise<Reply> {
 	const sent = { method: "GET", path: secretPath(subject, "SEEN"), token: member.token } as const;
-	return world.ask(random, { kind: "look", subject }, sent);
+	return ask(random, { kind: "look", subject }, sent);
+}
+
+function changeRole({ ask, admin: { token }, member }: World, random: Random, subject: string): Promise<Reply> {
+	const path = `/realms/${subject}/policy/bindings`;
+	const body = { user_id: member.id, role: "viewer" };
+	if (random.below(2) === 0) return ask(random, { kind: "bind", subject }, { method: "POST", path, token, body });
+	return ask(random, { kind: "unbind", subject }, { method: "DELETE", path: `${path}/${member.id}`, token });
 }
 
 async function generate({ world, names }: Shared, random: Random): Promise<void> {

@@ -86,7 +86,8 @@ function recorded({ kind, subject, token, value }: About, node: number, reply: R
 	};
 }
 
-function outcomeOf({ status, body }: Reply): Operation["outcome"] {
+/** Tells what a caller knows after an answer. */
+export function outcomeOf({ status, body }: Reply): Operation["outcome"] {
 	if (status >= 200 && status < 300) return "done";
 	if (status === 429 || (status === 503 && VOID.test(body?.error?.message))) return "void";
 	return status >= 400 && status < 500 ? "refused" : "unknown";
