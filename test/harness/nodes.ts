@@ -91,6 +91,8 @@ async function startBalancer(ports: readonly number[]): Promise<Balancer> {
 		client.pipe(upstream).pipe(client);
 	});
 	await once(server.listen(0, "127.0.0.1"), "listening");
+	// Tests that only stop their server end, too.
+	server.unref();
 	return {
 		port: (server.address() as AddressInfo).port,
 		async stop() {

@@ -38,7 +38,7 @@ export interface Cluster {
 /** Number of servers. */
 export const NODES = 3;
 
-/** What a database needs to keep what it has answered when its processes are killed. */
+/** Settings with which a database keeps all that it has answered when its processes are killed. */
 const KEEPS = ["synchronous_commit=on"];
 
 /** Starts the cluster. @param fault a fault of all of its servers */

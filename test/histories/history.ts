@@ -2,7 +2,7 @@
 export type Kind = "write" | "read" | "revoke" | "bind" | "unbind" | "look" | "generate" | "end";
 
 /**
- * Outcome of an operation, as its caller knows it: `unknown` when no answer came, or one that cannot tell; `void` when the server says that nothing
+ * Outcome of an operation, as its caller knows it: `unknown` when no answer came, or one that cannot tell; `void` when the answer says that nothing
  * was changed.
  */
 type Outcome = "done" | "refused" | "void" | "unknown";

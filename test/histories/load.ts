@@ -21,7 +21,7 @@ const CREDENTIALS = 12;
 /** Operations on the role in one realm: a checker's time grows with them. */
 const MAX_OF_REALM = 2000;
 
-/** What the clients share. */
+/** Things that the clients share. */
 interface Shared {
 	readonly world: World;
 	/** The newest tokens. */

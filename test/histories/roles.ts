@@ -1,9 +1,9 @@
 import { bySubject, describe, type Operation } from "./history.ts";
 
-/** Whether the role is there, after an operation that found it so or not; undefined where the answer contradicts that. */
+/** Effect of an operation on whether the role is there; undefined where its answer contradicts what was there. */
 type Step = (isBound: boolean) => boolean | undefined;
 
-/** Most operations on one realm whose outcome nobody knows: each doubles what is possible. */
+/** Maximum number of operations on one realm whose outcome nobody knows: each doubles what is possible. */
 export const MAX_UNKNOWN = 8;
 
 /** Finds realms whose operations on a role have no order that explains all answers: each takes effect between its start and its answer. */
@@ -14,7 +14,7 @@ export function findDisorder(operations: readonly Operation[]): string[] {
 	});
 }
 
-/** What an operation with this answer does; undefined when it certainly does nothing. */
+/** Finds the effect of an operation with this answer; undefined when it certainly has none. */
 function stepOf({ kind, status, outcome }: Operation): Step | undefined {
 	if (outcome === "void" || (outcome === "unknown" && kind === "look")) return undefined;
 	if (outcome === "unknown") return () => kind === "bind";

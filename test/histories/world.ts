@@ -7,7 +7,7 @@ import { createClient, type Reply, type Sent } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Kind, Operation } from "./history.ts";
 
-/** What an operation is about. */
+/** Facts of an operation that are known before its answer. */
 export interface About {
 	readonly kind: Kind;
 	/** The subject, or what finds it in the answer: the name of a credential is not known before. */
@@ -18,7 +18,7 @@ export interface About {
 	readonly value?: string;
 }
 
-/** What the clients work on, and what they record. */
+/** Accounts and realm that the clients use, and the record of what they do. */
 export interface World {
 	readonly admin: Person;
 	/** Holds a role now and then. */
@@ -70,7 +70,7 @@ export async function createRoleRealm({ admin: { token }, sendTo }: World, node:
 	return written.status === 201 ? slug : undefined;
 }
 
-/** How the server says that a request certainly changed nothing. */
+/** Words of an answer that says that nothing was changed. */
 const VOID = /nothing was changed/;
 
 function recorded({ kind, subject, token, value }: About, node: number, reply: Reply, start_ms: number): Operation {
