@@ -2,8 +2,8 @@
 import { test } from "node:test";
 import { skipWithoutPostgres } from "../peers/postgres.ts";
 import { runOnPostgres } from "./black-box.ts";
-import { FILES, LEFT_OUT } from "./three-nodes.ts";
+import { FILES, TESTS_LEFT_OUT } from "./three-nodes.ts";
 
 test("black-box tests pass with three servers behind one address", { skip: skipWithoutPostgres }, () =>
-	runOnPostgres(FILES, 3, Object.keys(LEFT_OUT)),
+	runOnPostgres(FILES, 3, Object.keys(TESTS_LEFT_OUT)),
 );
