@@ -30,11 +30,10 @@ export const FILES_LEFT_OUT: Readonly<Record<string, string>> = {
 	"test/api/setup-code.test.ts": "compares the output and the files of one server",
 	"test/api/thirty-days.test.ts": "starts a program of its own, with one server",
 	"test/cli/administration.test.ts": "replaces the master key, which is refused while several servers use it",
-	"test/cli/story.test.ts": "chooses the address that its server listens at",
+	"test/cli/story.test.ts": "runs local commands on the data directory, without the settings of the database",
 	"test/console/localhost.test.ts": "changes the address that its server listens at",
 	"test/engines/allowed-realms-upgrade.test.ts": "puts a file of SQLite in place",
 	"test/engines/altered-database.test.ts": "alters a file of SQLite",
 	"test/hostile/current-access.test.ts": "starts a program of its own, on SQLite",
 	"test/hostile/factor-changes.test.ts": "starts a program of its own, on SQLite",
-	"test/run/offline.test.ts": "chooses the address that its server listens at",
 };
