@@ -61,7 +61,8 @@ export async function runHistory({ seed, seconds, fault, acts }: RunOptions): Pr
 const RELEASE = `DELETE FROM svc.lease_claim WHERE node_id NOT IN
 	(SELECT id FROM svc.node WHERE seen_at > clock_timestamp() - interval '5 s')`;
 
-const DUE = `SELECT count(*) FROM svc.lease WHERE state = 'revoking' OR (state = 'active'
+/** Credentials that a server should have revoked by now. */
+const DUE = `FROM svc.lease WHERE state = 'revoking' OR (state = 'active'
 	AND expires_at < to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
 
 /** Waits until all servers are ready and nothing is due. @returns what did not come to pass */
