@@ -36,6 +36,8 @@ export interface RowLedger {
 	state(): RowState;
 	/** Returns to an earlier state, after a rollback. */
 	rewind(state: RowState): void;
+	/** Counts the changes of rows that grant access so far, also those that were rolled back. */
+	accessChanges(): number;
 	/** Counts a new row. @returns its MAC */
 	enter(table: RowTable, text: string): Buffer;
 	/** Takes a row that has ended out of the sums. */
@@ -51,10 +53,13 @@ export interface RowLedger {
 /** Makes the ledger. A new key for rows takes over with its own row in the keyring. */
 export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChange): RowLedger {
 	let state = start;
+	let accessChanges = 0;
 	const tell = telling(onChange);
 	const date = dating();
 	const count = (table: RowTable, key: string, term: bigint) => {
-		state = { ...state, sums: addTerm(state.sums, key, ROW_KINDS[table].sum, term) };
+		const { sum } = ROW_KINDS[table];
+		if (sum === "access") accessChanges++;
+		state = { ...state, sums: addTerm(state.sums, key, sum, term) };
 	};
 	const countKey = (table: RowTable, text: string) => {
 		if (table === "keyring" && keyColumn(valuesIn(text), "realm_id") === "") state = { ...state, keys: state.keys + 1 };
@@ -84,6 +89,7 @@ export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChan
 		rewind(to) {
 			state = to;
 		},
+		accessChanges: () => accessChanges,
 		enter,
 		leave(table, mac, text) {
 			uncount(table, mac, text);

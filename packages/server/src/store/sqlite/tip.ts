@@ -86,6 +86,8 @@ interface Point {
 export interface TipKeeper {
 	point(): Point;
 	rewind(point: Point): void;
+	/** Counts the changes of rows that grant access; undefined when they are not followed. */
+	accessChanges(): number | undefined;
 	/** Notices, as the first step of a transaction, that another program altered the schema. From then on no row gets a MAC. */
 	begin(): void;
 	/** Replaces the tip, as the last step of a transaction. */
@@ -97,6 +99,7 @@ export function keepLog(chain: Chain): TipKeeper {
 	return {
 		point: () => ({ tip: chain.tip(), rows: undefined }),
 		rewind: ({ tip }) => chain.rewind(tip),
+		accessChanges: () => undefined,
 		begin: () => undefined,
 		seal: () => undefined,
 	};
@@ -129,6 +132,7 @@ export function keepTip(
 			chain.rewind(tip);
 			if (rows !== undefined) ledger.rewind(rows);
 		},
+		accessChanges: () => (isOurs ? ledger.accessChanges() : undefined),
 		begin() {
 			const found = version.get();
 			if (!isOurs || found === known) return;
