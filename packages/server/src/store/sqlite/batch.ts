@@ -4,10 +4,10 @@ import { AppError, type ErrorCode } from "../../errors.ts";
 import { type MadeEvent, madeEventIn, refuseEvent } from "../../policy/decide.ts";
 import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
-import { type RememberedAccess, rememberAccess } from "./remembered-access.ts";
+import { rememberAccess } from "./remembered-access.ts";
 import type { TipKeeper } from "./tip.ts";
 import type { Writes } from "./writes/all.ts";
-import { currentAccess } from "./writes/current-access.ts";
+import { type AccessRows, accessRows, currentAccess } from "./writes/current-access.ts";
 
 /**
  * An operation as it crosses to the writer thread: noun, verb, arguments, never a closure; or an event without a change, as a line.
@@ -58,8 +58,8 @@ export function createBatches(
 	writes: Writes,
 	keeper: TipKeeper,
 ): (operations: readonly Operation[]) => BatchReport {
-	const access = rememberAccess(currentAccess(db), keeper.accessChanges);
-	const runOne = createRunner(db, chain, writes, keeper, access);
+	const access = rememberAccess(accessRows(db), keeper.accessChanges);
+	const runOne = createRunner(db, chain, writes, keeper, access.rows);
 	// `exec` would parse them each time, in 20 µs.
 	const [begin, commit] = [db.prepare("BEGIN IMMEDIATE"), db.prepare("COMMIT")];
 	return (operations) => {
@@ -97,7 +97,7 @@ function createRunner(
 	chain: Chain,
 	writes: Writes,
 	keeper: TipKeeper,
-	access: RememberedAccess,
+	access: AccessRows,
 ): (item: Operation) => Outcome {
 	const [enter, leave] = [db.prepare("SAVEPOINT item"), db.prepare("RELEASE item")];
 	const refuse = createRefusal(chain, access);
@@ -133,9 +133,9 @@ function createRunner(
 }
 
 /** Makes the refusal of a change whose maker has lost the right to it. */
-function createRefusal(chain: Chain, access: RememberedAccess): (event: MadeEvent) => Outcome | undefined {
+function createRefusal(chain: Chain, access: AccessRows): (event: MadeEvent) => Outcome | undefined {
 	return (event) => {
-		const refused = refuseEvent(access.at(event.timestamp), event);
+		const refused = refuseEvent(currentAccess(access, event.timestamp), event);
 		if (refused === undefined) return undefined;
 		if (refused.denied !== undefined) chain.append(refused.denied);
 		return { refused: { code: refused.answer.code, message: refused.answer.message } };

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createRowMacs } from "../../crypto/row-macs.ts";
-import type { CurrentAccess } from "../../policy/decide.ts";
-import type { Grant, Maker } from "../../policy/model.ts";
+import type { Grant } from "../../policy/model.ts";
 import { aBinding, aKey, anAccount, anEvent, aRealm, aToken, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { makeFolder, ROW_KEY } from "../../testing/store.ts";
 import { createTestSystem } from "../../testing/system.ts";
@@ -14,67 +13,61 @@ import { rememberAccess } from "./remembered-access.ts";
 import { guardReads } from "./row-guard.ts";
 import { keepTip, openChain } from "./tip.ts";
 import { allWrites } from "./writes/all.ts";
+import type { AccessRows } from "./writes/current-access.ts";
 
-const maker = (user_id: string): Maker => ({ user_id, jti: "j", token_id: undefined, grants: [] });
-
-/** Remembers an access that counts what it is asked, with a counter of changes. */
-function countedAccess() {
+/** Remembers rows that count what they are asked, with a counter of changes. */
+function countedRows() {
 	const asked: string[] = [];
 	const state: { changes: number | undefined } = { changes: 0 };
-	const access: CurrentAccess = {
-		account({ user_id }) {
-			asked.push(user_id);
-			return user_id === "none" ? undefined : { instance_admin: false };
-		},
-		role(realm_id, user_id) {
-			asked.push(`${realm_id} ${user_id}`);
-			return null;
-		},
-	};
-	return {
-		asked,
-		state,
-		remembered: rememberAccess(
-			() => access,
-			() => state.changes,
-		),
-	};
+	const read =
+		(name: string) =>
+		(...ids: string[]) => {
+			asked.push([name, ...ids].join(" "));
+			return undefined;
+		};
+	const owner = (realm_id: string) => read("owner")(realm_id) ?? "ada";
+	const rows = { ...NO_ROWS, session: read("session"), token: read("token"), boundRole: read("boundRole"), owner };
+	return { asked, state, ...rememberAccess(rows, () => state.changes) };
 }
 
-test("an answer is remembered for one time, also that there is none", () => {
-	const { asked, remembered } = countedAccess();
+const none = () => undefined;
+const NO_ROWS: AccessRows = {
+	session: none,
+	token: none,
+	machineToken: none,
+	machine: none,
+	instanceAdmin: none,
+	owner: none,
+	boundRole: none,
+	machineRole: none,
+};
+
+test("a row is read once, also one that is not there", () => {
+	const { asked, rows } = countedRows();
 	for (let time = 0; time < 3; time++) {
-		assert.deepEqual(remembered.at(MADE_AT).account(maker("a")), { instance_admin: false });
-		assert.equal(remembered.at(MADE_AT).account(maker("none")), undefined);
-		assert.equal(remembered.at(MADE_AT).role("r", "a"), null);
+		assert.equal(rows.owner("r"), "ada");
+		assert.equal(rows.session("id"), undefined);
+		assert.equal(rows.token("id"), undefined);
+		assert.equal(rows.boundRole("r", "id"), undefined);
 	}
-	assert.deepEqual(asked, ["a", "none", "r a"]);
-	remembered.at("2030-01-01T00:00:00.001Z").account(maker("a"));
-	assert.equal(asked.length, 4);
+	assert.deepEqual(asked, ["owner r", "session id", "token id", "boundRole r id"]);
 });
 
-test("answers are asked for again after a change, after a transaction, and always where changes are not counted", () => {
-	const { asked, state, remembered } = countedAccess();
-	const ask = () => remembered.at(MADE_AT).account(maker("a"));
-	ask();
+test("rows are read again after a change, after a transaction, and always where changes are not counted", () => {
+	const { asked, state, rows, forget } = countedRows();
+	rows.owner("r");
 	state.changes = 1;
-	ask();
-	remembered.forget();
-	ask();
+	rows.owner("r");
+	forget();
+	rows.owner("r");
 	state.changes = undefined;
-	ask();
-	ask();
+	rows.owner("r");
+	rows.owner("r");
 	assert.equal(asked.length, 5);
 });
 
-test("a session, a token and a machine of one id have answers of their own", () => {
-	const { asked, remembered } = countedAccess();
-	const { account } = remembered.at(MADE_AT);
-	account(maker("a"));
-	account({ ...maker("a"), jti: undefined, token_id: "j" });
-	account({ ...maker("a"), jti: "other" });
-	assert.equal(asked.length, 3);
-});
+/** Time when the member's token ends. */
+const ENDS_AT = "2030-01-01T00:00:01.000Z";
 
 /** Makes a guarded database with a member who has a token, and runs batches in it. */
 async function setUp(t: TestContext) {
@@ -89,14 +82,19 @@ async function setUp(t: TestContext) {
 	const [owner, member] = [anAccount(), anAccount()];
 	const realm = aRealm(owner.id);
 	const binding = aBinding(realm.id, member.id, { role: "member" });
-	const token = aToken(member.id);
+	const token = aToken(member.id, { expires_at: ENDS_AT });
 	for (const account of [owner, member]) run(["accounts", "register", account, anEvent()]);
 	run(["realms", "create", { realm, key: aKey(realm.id) }, anEvent()]);
 	run(["policy", "bind", binding, anEvent()], ["tokens", "create", token, anEvent()]);
 	const grants: Grant[] = [{ realm_id: realm.id, capability: "secrets:write", isAdminOnly: false }];
-	const made = anEvent({ maker: { user_id: member.id, jti: undefined, token_id: token.id, grants } });
+	const maker = { user_id: member.id, jti: undefined, token_id: token.id, grants };
 	let keys = 0;
-	const write = (): Operation => ["secrets", "set", aVersion(realm.id, `k${keys++}`), made];
+	const write = (timestamp = MADE_AT): Operation => [
+		"secrets",
+		"set",
+		aVersion(realm.id, `k${keys++}`),
+		anEvent({ timestamp, maker }),
+	];
 	return { db, run, write, member, realm, token };
 }
 
@@ -121,6 +119,11 @@ for (const [what, end] of Object.entries(ends))
 		const refused = what.startsWith("a member") ? "not_found" : "unauthorized";
 		assert.deepEqual(outcomes.map(codeOf), ["done", "done", "done", refused, refused]);
 	});
+
+test("a token that expires in the middle of a batch writes nothing from then on", async (t) => {
+	const { run, write } = await setUp(t);
+	assert.deepEqual(run(write(), write(ENDS_AT), write()).map(codeOf), ["done", "unauthorized", "done"]);
+});
 
 test("a right that another program removes between two batches is gone in the second", async (t) => {
 	const { run, write, db } = await setUp(t);
