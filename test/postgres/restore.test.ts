@@ -191,9 +191,9 @@ test("a server continues on PostgreSQL: values, history, deleted secrets, tokens
 	admin = { ...admin, token: await login(client, admin) };
 	assert.equal(ok(await client.get<Secret>(secretPath(slug, "KEPT"), { token: admin.token })).value, "as it was");
 	ok(await client.post(`${secretPath(slug, "DELETED")}/restore?env=dev`, {}, { token: admin.token }));
-	const told = await events(client, admin, "type=backup.restored");
+	const recorded = await events(client, admin, "type=backup.restored");
 	assert.deepEqual(
-		told.map(({ data }) => data.epoch),
+		recorded.map(({ data }) => data.epoch),
 		[1],
 	);
 	await expectIntact(client, admin.token);
@@ -233,7 +233,7 @@ test(
 		] as const)
 			assert.equal(ok(await there.get<Secret>(secretPath(slug, key), { token })).value, value);
 		await expectIntact(there, token);
-		const told = await events(there, { ...admin, token }, "type=backup.restored");
-		assert.equal(told.length, 2);
+		const recorded = await events(there, { ...admin, token }, "type=backup.restored");
+		assert.equal(recorded.length, 2);
 	},
 );

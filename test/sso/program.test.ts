@@ -206,8 +206,8 @@ test("a program hears that its login was refused, and only the browser that bega
 		const finish = () => world.finish("corp", { error: "access_denied", state }, withCookie ? cookie : undefined);
 		return [await finish(), await finish()] as const;
 	};
-	const [told, again] = await end(WAITING);
-	assert.deepEqual(sentBack(told), [302, "http://127.0.0.1:40001/?error=unauthorized"]);
+	const [rejected, again] = await end(WAITING);
+	assert.deepEqual(sentBack(rejected), [302, "http://127.0.0.1:40001/?error=unauthorized"]);
 	refused(again, 401, "unauthorized");
 	for (const answer of [...(await end("")), ...(await end(WAITING, false))]) refused(answer, 401, "unauthorized");
 	assert.equal((await world.refusals()).length, 6);

@@ -165,7 +165,7 @@ test("a command of an engine that has no system of the core's is an error, and g
 			assert.doesNotMatch(answer.text, /canary|kv_command|doc_command/);
 		}
 	}
-	const told = await events(world.client, world.admin);
-	assert.doesNotMatch(JSON.stringify(told), /canary/);
+	const recorded = await events(world.client, world.admin);
+	assert.doesNotMatch(JSON.stringify(recorded), /canary/);
 	assert.doesNotMatch(world.server.stdout() + world.server.stderr(), /canary/);
 });

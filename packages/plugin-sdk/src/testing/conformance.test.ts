@@ -43,12 +43,12 @@ function problems(results: readonly Result[]): Record<string, string> {
 }
 
 test("an engine that keeps the contract passes every case, and each is reported as soon as it is known", async () => {
-	const told: Result[] = [];
+	const reported: Result[] = [];
 	const options = { command: [process.execPath, ENGINE], descriptor: DESCRIPTOR, timeout_ms: PATIENCE_MS };
-	const results = await testEngine({ ...options, onResult: (result) => told.push(result) });
+	const results = await testEngine({ ...options, onResult: (result) => reported.push(result) });
 	assert.deepEqual(problems(results), {});
 	assert.ok(results.length > 15);
-	assert.deepEqual(told, results);
+	assert.deepEqual(reported, results);
 	assert.equal(new Set(results.map(({ name }) => name)).size, results.length);
 });
 

@@ -16,13 +16,13 @@ const owner = await addAccount(store);
 const realm = await addRealm(store, owner, { keyring });
 const sealer = createConfigSealer(rules);
 
-const told: [string, number | undefined][] = [];
+const logged: [string, number | undefined][] = [];
 const needs = {
 	keyring,
 	openers: createOpeners(keyring, system),
 	oneAtATime: createSemaphore(1).run,
 	openDatabase: () => openSnapshot(file),
-	log: (_level, event, fields) => void told.push([event, fields?.count]),
+	log: (_level, event, fields) => void logged.push([event, fields?.count]),
 } satisfies SealedNeeds;
 const look = async () =>
 	(await checkSealed(needs, new AbortController().signal)).map(({ status, message }) => `${status} ${message}`);
@@ -60,7 +60,7 @@ test("every sealed row opens, however many there are", async () => {
 	assert.deepEqual(await look(), [`ok all ${5 + keys} sealed rows open`]);
 	for (let count = 0; count < 1200; count++) await set(`MANY_${count}`, "x");
 	assert.deepEqual(await look(), [`ok all ${1205 + keys} sealed rows open`]);
-	assert.deepEqual(told, []);
+	assert.deepEqual(logged, []);
 });
 
 test("what does not open is named, and nothing of it is shown", async () => {
