@@ -93,7 +93,7 @@ test("leftovers that could not be deleted are reported after the first failure",
 	const said = await failure(bench, "request_token", { does: "answer", status: 418, body: "a teapot" });
 	const [first, binding, account] = said.split("; ");
 	assert.equal(first, "status 418: a teapot");
-	assert.ok(binding?.endsWith(`deleting role binding: DELETE ${BINDING}: status 403: no`), binding);
+	assert.ok(binding?.endsWith(`deleting role binding: DELETE ${BINDING}: status 403: no`), said);
 	assert.match(account ?? "", new RegExp(`^deleting service account: DELETE ${ACCOUNT}: .*\\(UND_ERR_SOCKET\\)$`));
 });
 

@@ -49,7 +49,7 @@ for (const [status, how] of Object.entries(HOW)) {
 		}
 		assert.deepEqual(journal(), ["generate", "generate"]);
 		const { last_failure } = state();
-		assert.ok(status === "0" ? last_failure === undefined : last_failure?.endsWith(` ${how}`), last_failure);
+		assert.ok(status === "0" ? last_failure === undefined : last_failure?.endsWith(` ${how}`), last_failure ?? "");
 	});
 }
 
