@@ -3,9 +3,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { passTime } from "../../testing/monotonic.ts";
+import { until } from "../../testing/until.ts";
 import { MAX_FAILURES_OF_PAYER } from "./failures.ts";
 import type { Timing } from "./model.ts";
-import { failure, isRunning, scripted, settings, startHost, until } from "./testing.ts";
+import { failure, isRunning, scripted, settings, startHost } from "./testing.ts";
 
 /** Starts a host with one hostile engine, which records its requests in a journal. */
 async function startHostile(t: TestContext, script: string, timing: Partial<Timing> = {}, environment = {}) {

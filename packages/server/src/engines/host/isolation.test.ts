@@ -7,8 +7,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { makeFolder } from "../../testing/store.ts";
+import { until } from "../../testing/until.ts";
 import type { BuiltInEngine } from "./model.ts";
-import { FIXTURES, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
+import { FIXTURES, isRunning, restricted, scripted, settings, startHost } from "./testing.ts";
 
 async function dataOf(call: Promise<unknown>): Promise<Record<string, unknown>> {
 	const { data } = (await call) as { data: Record<string, unknown> };

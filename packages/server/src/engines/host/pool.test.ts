@@ -4,9 +4,10 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { until } from "../../testing/until.ts";
 import type { EngineSettings, EngineState } from "./host.ts";
 import { TIMING, type Timing } from "./model.ts";
-import { failure, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
+import { failure, isRunning, restricted, scripted, settings, startHost } from "./testing.ts";
 
 /** A file whose creation ends calls that wait for it. */
 interface Gate {

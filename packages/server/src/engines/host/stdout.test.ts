@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { until } from "../../testing/until.ts";
 import { MALFORMED } from "./fixtures/malformed.ts";
-import { failure, scripted, settings, startHost, until } from "./testing.ts";
+import { failure, scripted, settings, startHost } from "./testing.ts";
 
 /** Milliseconds between two answers: with a shorter gap, a busy machine would read both in one piece, which is another fault. */
 const GAP_MS = 1000;

@@ -137,7 +137,7 @@ test("an operation that fails gets an error in our words, and the others of its 
 	await writer.close();
 });
 
-test("the caller hears last: the tip first, then what was written, then the answer; events alone are no change", async (t) => {
+test("the caller gets its answer last: the tip first, then what was written, then the answer; events alone are no change", async (t) => {
 	const { writer, written, append } = await start(t);
 	const dropSessions = writer.operation("accounts", "dropSessions");
 	await append(anEvent());
