@@ -56,9 +56,9 @@ test("an engine has its three streams and no other descriptor", async (t) => {
 async function reach(t: TestContext, ...how: [network: boolean, node?: BuiltInEngine["node"]]) {
 	const { host, folder } = await startHost(t, [restricted("hostile/reaching.mjs", ...how)]);
 	const database = join(folder, "svc.db");
-	const allowed = join(folder, "kubeconfig");
+	const allowed = join(folder, "settings");
 	await writeFile(database, "CANARY");
-	await writeFile(allowed, "kubeconfig");
+	await writeFile(allowed, "settings");
 	const tcp = createServer().listen(0, "127.0.0.1");
 	const unix = createServer().listen(join(folder, "socket"));
 	await Promise.all([once(tcp, "listening"), once(unix, "listening")]);
@@ -70,7 +70,7 @@ async function reach(t: TestContext, ...how: [network: boolean, node?: BuiltInEn
 	const outcomes = await dataOf(
 		host.call("reaching", settings({ reads: [allowed] }), "generate", { database, allowed, port, folder }),
 	);
-	assert.deepEqual((await readdir(folder)).sort(), ["kubeconfig", "run", "socket", "svc.db"]);
+	assert.deepEqual((await readdir(folder)).sort(), ["run", "settings", "socket", "svc.db"]);
 	return outcomes;
 }
 
