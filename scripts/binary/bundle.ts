@@ -193,7 +193,9 @@ function ourSources(keep: (name: string, file: string) => void): Plugin {
 				const source = relative(ROOT, path);
 				if (BESIDE_SOURCE.test(contents.replace(COMMENT, "")) && !NOT_IN_BINARY.test(source))
 					return {
-						errors: [{ text: `${source} looks for a file beside it, which the single binary has not: ${REMEDY}` }],
+						errors: [
+							{ text: `${source} looks for a file next to it, which the single binary does not have: ${REMEDY}` },
+						],
 					};
 				return { contents, loader: "ts" };
 			});

@@ -207,7 +207,7 @@ test(
 			await tabTo(page, name);
 			await page.keyboard.type(text);
 		};
-		const told = (text: RegExp) => page.getByRole("status").getByText(text).waitFor();
+		const shows = (text: RegExp) => page.getByRole("status").getByText(text).waitFor();
 		const realm = `/console/realms/${world.slug}`;
 		await page.goto(`${world.server.url}${realm}/secrets/TYPED?env=dev`);
 		await type(/^E-mail$/, world.admin.email);
@@ -217,13 +217,13 @@ test(
 		await type(/^New value$/, "two");
 		await type(/^Comment/, "typed");
 		await press(/^Write$/);
-		await told(/Version 2 is written/);
+		await shows(/Version 2 is written/);
 		await press(/^Roll back to version 1$/);
-		await told(/as version 3/);
+		await shows(/as version 3/);
 		await press(/^Leases$/);
 		await heading(page, `Leases of ${world.slug}`);
 		await press(/^End now: /);
-		await told(/The credential is gone/);
+		await shows(/The credential is gone/);
 		await press(/^Sign out$/);
 		await heading(page, "Sign in");
 		assert.deepEqual(complaints, []);

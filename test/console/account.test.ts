@@ -6,7 +6,7 @@ import { login, sessionId, unique } from "../harness/fixtures.ts";
 
 const errand = startErrands();
 
-errand("somebody makes a token, copies it once, and ends it", async ({ client, page, ada, slug, told }) => {
+errand("somebody makes a token, copies it once, and ends it", async ({ client, page, ada, slug, shows }) => {
 	const name = unique("deploy <b>");
 	await page.getByRole("link", { name: ada.email }).click();
 	await page.getByRole("link", { name: "Make a token" }).click();
@@ -19,7 +19,7 @@ errand("somebody makes a token, copies it once, and ends it", async ({ client, p
 	await page.getByLabel("keyvalue:readonly").check();
 	await page.getByLabel("It ends after").selectOption("30 days");
 	await page.getByRole("button", { name: "Make the token" }).click();
-	await told("The token is made.");
+	await shows("The token is made.");
 	const token = String(await page.locator("[data-value]").textContent()).trim();
 	const whoami = () => client.get<{ scopes: string; environment: string }>("/auth/whoami", { token });
 	const { scopes, environment } = ok(await whoami());
@@ -31,15 +31,15 @@ errand("somebody makes a token, copies it once, and ends it", async ({ client, p
 	await page.getByRole("link", { name: "Your account" }).click();
 	assert.match(String(await page.getByRole("row", { name }).textContent()), /one realm, prod, keyvalue:readonly/);
 	await page.getByRole("button", { name: `End the token ${name}` }).click();
-	await told("The token has ended");
+	await shows("The token has ended");
 	assert.equal((await whoami()).status, 401);
 });
 
-errand("Back does not show a new token again", async ({ page, told, open }) => {
+errand("Back does not show a new token again", async ({ page, shows, open }) => {
 	await open("/account/token");
 	await page.getByLabel("Name").fill("short");
 	await page.getByRole("button", { name: "Make the token" }).click();
-	await told("The token is made.");
+	await shows("The token is made.");
 	const token = String(await page.locator("[data-value]").textContent()).trim();
 	await page.getByRole("link", { name: "Your tokens" }).click();
 	await heading(page, "Your account");
@@ -48,7 +48,7 @@ errand("Back does not show a new token again", async ({ page, told, open }) => {
 	assert.equal((await page.content()).includes(token), false);
 });
 
-errand("somebody ends a session on another machine, and keeps this one", async ({ client, page, ada, open, told }) => {
+errand("somebody ends a session on another machine, and keeps this one", async ({ client, page, ada, open, shows }) => {
 	const token = await login(client, ada);
 	await open("/account");
 	await page.getByRole("link", { name: "Where you are signed in" }).click();
@@ -61,7 +61,7 @@ errand("somebody ends a session on another machine, and keeps this one", async (
 		.locator("tr", { has: page.locator(`input[value="${sessionId(token)}"]`) })
 		.getByRole("button")
 		.click();
-	await told("The session has ended.");
+	await shows("The session has ended.");
 	assert.equal(await isOpen(token), false);
 	assert.equal(await isOpen(ada.token), true);
 });

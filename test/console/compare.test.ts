@@ -6,7 +6,7 @@ import { secret } from "../harness/fixtures.ts";
 const errand = startErrands();
 
 errand("somebody compares environments and copies what differs", async (desk) => {
-	const { client, page, ada, slug, told } = desk;
+	const { client, page, ada, slug, shows } = desk;
 	const set = (key: string, value: string, environment: string) =>
 		secret(client, ada, slug, key, value, { environment });
 	await set("SAME", "alike-in-both", "staging");
@@ -36,7 +36,7 @@ errand("somebody compares environments and copies what differs", async (desk) =>
 	await tick("Copy NEW");
 	await tick(/I have looked/);
 	await copy();
-	await told("1 key is copied from staging to prod.");
+	await shows("1 key is copied from staging to prod.");
 	assert.deepEqual([await read("NEW"), await read("OTHER")], ["made-in-staging", "of-prod"]);
 
 	await tick("Copy OTHER");

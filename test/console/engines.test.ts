@@ -52,7 +52,7 @@ async function installHostile(folder: string): Promise<void> {
 	await installEngine(folder, "wide", program, { config_schema: { type: "object", properties: many } });
 }
 
-const told = (page: Page, text: string | RegExp) => page.getByRole("status").getByText(text).waitFor();
+const shows = (page: Page, text: string | RegExp) => page.getByRole("status").getByText(text).waitFor();
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 
 async function stored(): Promise<Record<string, unknown>> {
@@ -79,13 +79,13 @@ for (const javaScriptEnabled of [true, false]) {
 		assert.doesNotMatch(await page.content(), new RegExp(TYPED), "no page has what was typed");
 		assert.equal(await page.getByLabel(/^address/).inputValue(), "127.0.0.1:1");
 		await press(page, "Store it anyway");
-		await told(page, /The configuration is stored.*ping failed/);
+		await shows(page, /The configuration is stored.*ping failed/);
 		const { address, allowed_realms } = await stored();
 		assert.deepEqual([address, allowed_realms], ["127.0.0.1:1", [world.slug]]);
 		await page.getByRole("link", { name: "Remove this configuration" }).click();
 		await heading(page, "Remove the configuration of keyvalue?");
 		await press(page, "Remove the configuration");
-		await told(page, "The configuration is removed.");
+		await shows(page, "The configuration is removed.");
 		await page.getByText("There is none.").waitFor();
 		assert.deepEqual(complaints, []);
 		await close();

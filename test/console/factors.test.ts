@@ -9,7 +9,7 @@ import { nextCode } from "../harness/totp.ts";
 const errand = startErrands();
 
 errand("somebody adds an authenticator app, signs in with its code, and with a recovery code", async (desk) => {
-	const { client, page, ada, told, open } = desk;
+	const { client, page, ada, shows, open } = desk;
 	await open("/account");
 	await page.getByRole("link", { name: "Second factor" }).click();
 	await heading(page, "Second factor");
@@ -17,7 +17,7 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 	const shown = page.waitForResponse((answer) => answer.url().endsWith("shown=secret"));
 	await page.getByRole("button", { name: "Show the QR code" }).click();
 	assert.equal((await shown).headers().refresh, "300", "a forgotten window does not keep it");
-	await told("Confirm the app with its first code.");
+	await shows("Confirm the app with its first code.");
 	const [secret = "", link = ""] = String(await page.locator("[data-value]").textContent())
 		.trim()
 		.split("\n");
@@ -26,7 +26,7 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 	assert.deepEqual(await drawn(picture), squaresOf(link));
 	await page.getByLabel("First code of the app").fill(await nextCode(secret));
 	await page.getByRole("button", { name: "Confirm" }).click();
-	await told("Confirmed");
+	await shows("Confirmed");
 	const codes = String(await page.locator("[data-value]").textContent())
 		.trim()
 		.split("\n");
@@ -52,7 +52,7 @@ errand("somebody adds an authenticator app, signs in with its code, and with a r
 	await row.getByLabel("Password").fill(ada.password);
 	await row.getByLabel("Code").fill(codes[1] ?? "");
 	await row.getByRole("button", { name: "Remove the app" }).click();
-	await told("The second factor is removed.");
+	await shows("The second factor is removed.");
 	ok(await client.post("/auth/login", { email: ada.email, password: ada.password }));
 });
 
@@ -73,7 +73,7 @@ errand("Back does not show a new secret or its QR code again", async ({ page, ad
 
 errand(
 	"somebody changes the password, which ends the other sessions and not this one",
-	async ({ client, page, ada, told, open }) => {
+	async ({ client, page, ada, shows, open }) => {
 		await open("/account/identities");
 		const change = async (current: string, typed: string, again = typed) => {
 			await page.getByLabel("Current password").fill(current);
@@ -90,7 +90,7 @@ errand(
 		ok(await client.post("/auth/login", { email: ada.email, password: ada.password }));
 		await open("/account/identities");
 		await change(ada.password, password);
-		await told("The password is changed");
+		await shows("The password is changed");
 		refused(await client.get("/auth/whoami", { token: ada.token }), 401);
 		ok(await client.post("/auth/login", { email: ada.email, password }));
 		await open("/account");

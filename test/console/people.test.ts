@@ -7,7 +7,7 @@ import { bind, PASSWORD, person, unique } from "../harness/fixtures.ts";
 const errand = startErrands();
 
 errand("somebody invites a person with a code, and ends another invitation", async (desk) => {
-	const { client, page, slug, told } = desk;
+	const { client, page, slug, shows } = desk;
 	const invite = async (email: string) => {
 		await desk.open(`/realms/${slug}/members`);
 		await page.getByRole("link", { name: "Invite somebody" }).click();
@@ -15,7 +15,7 @@ errand("somebody invites a person with a code, and ends another invitation", asy
 		await page.getByLabel("E-mail").fill(email);
 		await page.getByLabel("Role").selectOption("member");
 		await page.getByRole("button", { name: "Invite" }).click();
-		await told(`${email} is invited.`);
+		await shows(`${email} is invited.`);
 		return String(await page.locator("[data-value]").textContent()).trim();
 	};
 	const [guest, other] = [`${unique("guest")}@example.test`, `${unique("other")}@example.test`];
@@ -33,7 +33,7 @@ errand("somebody invites a person with a code, and ends another invitation", asy
 	await heading(page, "Open invitations");
 	assert.match(String(await page.getByRole("row", { name: other }).textContent()), new RegExp(`member in ${slug}`));
 	await page.getByRole("button", { name: `End the invitation of ${other}` }).click();
-	await told("The invitation has ended");
+	await shows("The invitation has ended");
 	assert.notEqual((await register(other, ended)).status, 201);
 });
 

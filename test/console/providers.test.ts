@@ -33,7 +33,7 @@ before(async () => {
 	ends.defer(() => browser.close());
 });
 
-const told = (page: Page, text: string | RegExp) => page.getByRole("status").getByText(text).waitFor();
+const shows = (page: Page, text: string | RegExp) => page.getByRole("status").getByText(text).waitFor();
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 const fill = (page: Page, label: RegExp, text: string) => page.getByLabel(label).fill(text);
 const failed = (page: Page, text: string | RegExp) => page.getByRole("alert").getByText(text).waitFor();
@@ -69,14 +69,14 @@ for (const javaScriptEnabled of [true, false]) {
 		await failed(page, "the provider was not stored, because it does not work");
 		assert.doesNotMatch(await page.content(), /a typed secret/);
 		await press(page, "Store it anyway");
-		await told(page, "The provider is stored.");
+		await shows(page, "The provider is stored.");
 		await press(page, "Test what is stored");
-		await told(page, "The provider does not work");
+		await shows(page, "The provider does not work");
 
 		await page.getByRole("link", { name: "Remove the provider" }).click();
 		await heading(page, "Remove the provider corp?");
 		await press(page, "Remove the provider");
-		await told(page, "The provider is removed.");
+		await shows(page, "The provider is removed.");
 		refused(await world.client.get("/auth/providers/corp", { token: world.root.token }), 404);
 		assert.deepEqual(complaints, []);
 		await close();
@@ -131,7 +131,7 @@ test("the admin adds a directory, with which people then sign in", skip, async (
 	await fill(page, /^bind_dn/, slapd.bind_dn);
 	await fill(page, /^bind_password/, slapd.bind_password);
 	await press(page, "Test and store");
-	await told(page, "The provider is stored.");
+	await shows(page, "The provider is stored.");
 	const alice = { username: "alice", password: "the password of alice" };
 	ok(await world.client.post("/auth/ldap/tree/login", alice));
 	await add(page, "idp", "saml");

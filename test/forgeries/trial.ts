@@ -62,7 +62,7 @@ export async function withServerOver<Found>(
 	};
 	const openStore: typeof openSqliteStore = (options) => openSqliteStore({ ...options, onFailure });
 	const env = { SVC_DATA_DIR: data, SVC_LISTEN: "127.0.0.1:0", SVC_TLS_MODE: "off", SVC_LOG_LEVEL: "error" };
-	const told = mock.method(process.stderr, "write", () => true);
+	const stderr = mock.method(process.stderr, "write", () => true);
 	try {
 		const running = await startServer(readConfig(env, data), BUILT_IN, { openStore });
 		try {
@@ -75,7 +75,7 @@ export async function withServerOver<Found>(
 		if (error instanceof FatalError) return "refused";
 		throw error;
 	} finally {
-		told.mock.restore();
+		stderr.mock.restore();
 	}
 }
 

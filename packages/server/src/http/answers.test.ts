@@ -17,6 +17,7 @@ import { createTestLog } from "../testing/log.ts";
 import { longestTurn } from "../testing/longest-turn.ts";
 import { stays } from "../testing/stays.ts";
 import { createTestSystem } from "../testing/system.ts";
+import { until } from "../testing/until.ts";
 import { createAdmission } from "./admission.ts";
 import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
@@ -116,12 +117,9 @@ async function read(port: number, method = "GET"): Promise<IncomingMessage & { t
 	return Object.assign(response, { text: Buffer.concat(chunks).toString(), isBroken });
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-	const deadline = performance.now() + 10_000;
-	while (!isSo()) {
-		assert.ok(performance.now() < deadline, "it takes too long");
-		await wait(5);
-	}
+/** Waits until no more pieces are made: the kernel's buffers are full, which only time shows. */
+async function untilFull(made: { readonly pieces: number }): Promise<void> {
+	for (let before = -1; before !== made.pieces || made.pieces === 0; await wait(200)) before = made.pieces;
 }
 
 test("what is streamed arrives whole, and what is small with its length", async (t) => {
@@ -198,11 +196,7 @@ test("an answer that nobody reads is made only as far as the kernel takes it, an
 	const { made, used, ignore } = await serve(t, (of) => makePieces(of, 10_000));
 	for (let count = 0; count < 16; count++) ignore(`192.0.2.${count}`);
 	await until(() => used("answer_bytes") === 8 * MIB);
-	let before = -1;
-	while (before !== made.pieces) {
-		before = made.pieces;
-		await wait(200);
-	}
+	await untilFull(made);
 	assert.ok(made.pieces * PIECE.length < 16 * 10 * MIB, `${made.pieces} pieces`);
 	assert.equal(used("requests"), 0);
 });
@@ -210,18 +204,14 @@ test("an answer that nobody reads is made only as far as the kernel takes it, an
 test("a reader has thirty seconds for each piece, then the answer is cut and all that it held is released", async (t) => {
 	const { made, entries, used, ignore } = await serve(t, (of) => makePieces(of, 10_000));
 	t.mock.timers.enable({ apis: ["setTimeout"] });
-	/** Waits until no more pieces are made: the kernel's buffers are full. */
-	const untilFull = async () => {
-		for (let before = -1; before !== made.pieces || made.pieces === 0; await wait(200)) before = made.pieces;
-	};
 	const reader = ignore("192.0.2.1");
-	await untilFull();
+	await untilFull(made);
 	t.mock.timers.tick(29_999);
 	const first = made.pieces;
 	reader.resume();
 	await until(() => made.pieces > first + 10);
 	reader.pause();
-	await untilFull();
+	await untilFull(made);
 	t.mock.timers.tick(29_999);
 	await stays("each piece has its own time", () => made.returned === 0 && used("answer_bytes") === 0.5 * MIB);
 	t.mock.timers.tick(1);

@@ -45,7 +45,7 @@ interface Watched {
 	since_ms: number;
 	event: LateEvent;
 	/** Number of flags reported so far. */
-	told: number;
+	reported: number;
 }
 
 /** Milliseconds between two checks: the reaper asks for one with each pass, and makes one whenever it is woken. */
@@ -75,12 +75,12 @@ export function createOverdue({ store, system, clock }: OverdueNeeds): Overdue {
 		const { flag } = FLAGS[flags - 1] ?? {};
 		const { data, ...event } = entry.event;
 		await store.audit.append({ ...event, timestamp: system.now().toISOString(), data: { ...data, flag } });
-		entry.told = flags;
+		entry.reported = flags;
 	}
 
 	return {
 		watch(name, since_ms, event) {
-			if (!watched.has(name)) watched.set(name, { since_ms, event, told: 0 });
+			if (!watched.has(name)) watched.set(name, { since_ms, event, reported: 0 });
 		},
 		forget: (name) => void watched.delete(name),
 		since: (name) => watched.get(name)?.since_ms,
@@ -90,7 +90,7 @@ export function createOverdue({ store, system, clock }: OverdueNeeds): Overdue {
 			for (const [name, entry] of [...watched.entries().take(LOOKED_UP)]) await keep(name, entry);
 			const now_ms = clock.now();
 			const all = [...watched].map(([name, entry]) => ({ name, entry, flags: flagsAt(now_ms - entry.since_ms) }));
-			const news = all.filter(({ entry, flags }) => flags > entry.told);
+			const news = all.filter(({ entry, flags }) => flags > entry.reported);
 			await Promise.all(news.map(({ name, entry, flags }) => tell(name, entry, flags)));
 		},
 		lateness() {

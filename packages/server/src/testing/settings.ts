@@ -14,7 +14,7 @@ export interface Setting {
 	read(config: Config): unknown;
 	unset: unknown;
 	/** Other variables that the setting depends on. */
-	beside?: Environment;
+	others?: Environment;
 }
 
 /** Every setting, in the order of the documentation. */
@@ -48,7 +48,7 @@ export const SETTINGS: Setting[] = [
 		fromText: "/p",
 		read: (c) => c.database?.password_file,
 		unset: undefined,
-		beside: { SVC_DATABASE_URL: "postgres://svc@db/svc" },
+		others: { SVC_DATABASE_URL: "postgres://svc@db/svc" },
 	},
 	{
 		name: "listen",
@@ -79,7 +79,7 @@ export const SETTINGS: Setting[] = [
 		fromText: "off",
 		read: (c) => c.tls.mode,
 		unset: "self-signed",
-		beside: { SVC_TLS_CERTIFICATE_FILE: "c", SVC_TLS_KEY_FILE: "k" },
+		others: { SVC_TLS_CERTIFICATE_FILE: "c", SVC_TLS_KEY_FILE: "k" },
 	},
 	{
 		name: "tls.certificate_file",

@@ -18,8 +18,8 @@ test("each new source of a JWT is reported once, with the first address; address
 
 test("one JWT from many sources, and endless JWTs, use bounded memory and are reported a bounded number of times", () => {
 	const { note } = createJwtSources();
-	const told = Array.from({ length: 100 }, (_, at) => note("ada", digest(0), `192.0.2.${at}`)).filter(Boolean);
-	assert.equal(told.length, 15);
+	const admitted = Array.from({ length: 100 }, (_, at) => note("ada", digest(0), `192.0.2.${at}`)).filter(Boolean);
+	assert.equal(admitted.length, 15);
 	assert.equal(note("ada", digest(1), "192.0.2.1"), undefined);
 	for (let name = 2; name < 10_001; name++) note("ada", digest(name), "192.0.2.1");
 	assert.equal(note("ada", digest(1), "192.0.2.2"), "192.0.2.1", "it is one of the last 10,000");

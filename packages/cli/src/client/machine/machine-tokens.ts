@@ -28,7 +28,7 @@ interface Holder {
 	/** The exchange under way, for all who need its result. */
 	pending?: Promise<string> | undefined;
 	/** The failure that was already reported. */
-	told?: string | undefined;
+	reported?: string | undefined;
 }
 
 /** Seconds of validity left below which a kept token is not used. */
@@ -94,13 +94,13 @@ async function current(printer: Printer, client: Client, login: MachineLogin, ho
 	if (Date.now() < held.renew_at) return held.token;
 	try {
 		const { token } = await exchange(printer.io, client, login, holder);
-		holder.told = undefined;
+		holder.reported = undefined;
 		return token;
 	} catch (error) {
 		if (!(error instanceof Failure) || Date.now() >= held.expires_at * 1000) throw error;
-		if (holder.told !== error.message)
+		if (holder.reported !== error.message)
 			await note(printer, visible(`svc: the token is not renewed yet: ${error.message}`));
-		holder.told = error.message;
+		holder.reported = error.message;
 		return held.token;
 	}
 }

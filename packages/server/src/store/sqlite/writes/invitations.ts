@@ -36,10 +36,10 @@ export function invitationWrites(db: Database, append: Append): Implementations<
 		remove(input, event) {
 			const email = find.get(input) as string | undefined;
 			if (email === undefined) return false;
-			const told = realms.all(input.id) as string[];
+			const realm_ids = realms.all(input.id) as string[];
 			remove.run(input.id);
 			append(event, { email });
-			for (const realm_id of told) {
+			for (const realm_id of realm_ids) {
 				const realm = slug.get(realm_id) as string | undefined;
 				if (realm !== undefined) append({ ...event, realm_id, realm }, { email });
 			}
@@ -175,13 +175,13 @@ function givingRole(db: Database, append: Append): (given: Given, event: AuditEv
 		const { request_id, ip } = event.data;
 		const facts = { user_id, role, granted_by, invitation_id, request_id, ip };
 		const realm = slug.get(realm_id) as string;
-		const told = { ...event, realm_id, realm };
+		const inRealm = { ...event, realm_id, realm };
 		if (outcome === "done") {
 			insert.run({ ...binding, created_at: event.timestamp });
-			append({ ...told, type: "policy.binding.created", data: facts });
+			append({ ...inRealm, type: "policy.binding.created", data: facts });
 			return undefined;
 		}
-		append({ ...told, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
+		append({ ...inRealm, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
 		return { realm, role };
 	};
 }
