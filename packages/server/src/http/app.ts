@@ -66,7 +66,11 @@ export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
 			const started = performance.now();
 			const headers = needs.newHeaders();
 			const request: Request = { c, headers, request_id: headers["x-request-id"], ip: sourceOf(c.env.incoming) };
-			const response = await answer(needs, request, route).catch((error) => fail(needs, request, error, route));
+			const response = await answer(needs, request, route).catch((error) => {
+				// Without those that the route has set, such as the length of a file that there is no room for.
+				const own = { ...needs.newHeaders(), "x-request-id": request.request_id };
+				return fail(needs, { c, headers: own }, error, route);
+			});
 			needs.metrics.answered(route.method, route.path, response.status, (performance.now() - started) / 1000);
 			return response;
 		});

@@ -82,6 +82,9 @@ export async function inspectDatabase(config: Config): Promise<Adoptable> {
 
 const noDatabase = (data_dir: string) => new FatalError(`${data_dir} has no database: start the server to make one`);
 
+const EMPTY =
+	"the database is empty: restore a backup; to begin a new server with this data directory and master key, start it once, stop it, and then adopt";
+
 /** Inspects a copy with today's schema, under the master key that the settings name. */
 async function inspect(config: Config, copyTo: CopyTo, isBefore: boolean): Promise<Inspected> {
 	const draft = join(config.data_dir, "svc.db.adopting");
@@ -94,7 +97,8 @@ async function inspect(config: Config, copyTo: CopyTo, isBefore: boolean): Promi
 		await copyTo(draft);
 		migrateCopy(draft, system.now().toISOString());
 		return await withCopy({ openSnapshot }, draft, async (copy) => {
-			const [{ fingerprint = "" }, keys] = await Promise.all([copy.facts(), copy.keys()]);
+			const [{ fingerprint }, keys] = await Promise.all([copy.facts(), copy.keys()]);
+			if (fingerprint === undefined) throw new FatalError(EMPTY);
 			const { key } = await requireMasterKey(config, fingerprint);
 			const keyring = await openKeyring({ keys: frozenKeys(fingerprint, keys), master: key.reveal(), system });
 			const { report: log } = await proveLog(copy.audit, keyring, undefined);

@@ -29,9 +29,10 @@ export function openChain(db: Database): Chain {
 
 const BOTH: readonly RowSum[] = ["access", "content"];
 
+/** Reads the tip; undefined when it was altered, or another program added a second one. */
 function readTip(db: Database, macs: RowMacs): Tip | undefined {
-	const box = db.prepare("SELECT sealed FROM main.tip").pluck().get() as Buffer | undefined;
-	return box && openTipBox(box, macs);
+	const [box, ...others] = db.prepare("SELECT sealed FROM main.tip LIMIT 2").pluck().all() as Buffer[];
+	return box === undefined || others.length > 0 ? undefined : openTipBox(box, macs);
 }
 
 /**
@@ -153,17 +154,25 @@ export function keepTip(
 	};
 }
 
+/** Names what does not fit in a database that another program emptied or removed. */
+const EMPTIED = "all rows: the database is empty";
+
 /**
  * Opens a database under its keys: a new one gets its first tip with its first transaction, and one that fits goes on from its own.
+ * @param wasAdopted whether the server believed the directory's database before: then an empty one is not new
  * @returns the keeper, and what does not fit; then the keeper keeps the log alone
  */
 export function openTip(
 	db: Database,
 	chain: Chain,
 	macs: RowMacs,
+	wasAdopted: boolean,
 	onAltered: (altered: string[]) => void,
 ): { keeper: TipKeeper; altered: string[] } {
-	if (isNew(db)) return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
+	if (isNew(db)) {
+		if (wasAdopted) return { keeper: keepLog(chain), altered: [EMPTIED] };
+		return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
+	}
 	const rows = readTip(db, macs)?.rows;
 	// A tip from before tips kept the newest id: both sums show once what its age would.
 	const { access, content } = checkIntegrity(db, macs, rows?.newest === undefined ? BOTH : ["access"]);

@@ -20,7 +20,7 @@ async function start(t: TestContext) {
 		onFailure: (failure) => void failures.push(failure),
 		onAltered: () => assert.fail("nobody altered it"),
 	});
-	await writer.open({ file, now: MADE_AT });
+	await writer.open({ file, now: MADE_AT, was_adopted: false });
 	const append = (event: AuditEvent) => writer.append(event);
 	const actors = () => {
 		const reader = openReader(file);
@@ -171,7 +171,7 @@ test("after the storage failed, everything under way and everything later is ref
 test("a file that is no database does not start, saying so", async (t) => {
 	const file = join(await makeFolder(t), "svc.db");
 	await writeFile(file, "no database ".repeat(1000));
-	const input = { file, now: MADE_AT } as const;
+	const input = { file, now: MADE_AT, was_adopted: false } as const;
 	const neverCalled = () => assert.fail("a storage that never ran tells nothing");
 	const writer = Writer.launch({ onWritten: neverCalled, onFailure: neverCalled, onAltered: neverCalled });
 	await assert.rejects(
