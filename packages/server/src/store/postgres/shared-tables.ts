@@ -7,5 +7,5 @@ export const SHARED_TABLES: Readonly<Record<string, string>> = {
 	duty: "names the server that does work for all; work that is done twice does no harm",
 	lease_claim: "delays a revocation by the time of one claim at most",
 	sso_code: "a box that opens under its own code alone; one that was taken is marked in sso_used",
-	node: "shown to people, decides nothing",
+	node: "shown to people; a master key waits for its servers, or goes on without one, which then refuses every request",
 };
