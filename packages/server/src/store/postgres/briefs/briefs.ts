@@ -5,6 +5,7 @@ import type { ReadPool } from "../read-pools.ts";
 import type { Writer } from "../writer.ts";
 import { createAttempts } from "./attempts.ts";
 import { challengeChanges, countChallenges } from "./challenges.ts";
+import { createJwtSources } from "./jwt-sources.ts";
 import { codeChanges } from "./sso-codes.ts";
 
 /** Places of short-lived facts. */
@@ -31,5 +32,6 @@ export function createBriefs({ change, writer, pool, statements }: Ways): All<Br
 			countChallenges: (now_ms) => pool.ask((session) => countChallenges(session, now_ms)),
 		},
 		sso: { keepCode: inChange(keepCode), takeCode: inChange(takeCode) },
+		trusts: createJwtSources(statements),
 	};
 }
