@@ -54,6 +54,7 @@ const SETTINGS = {
 		"an address of PostgreSQL: postgres://USER@HOST:5432/DATABASE",
 	],
 	database_password_file: [v.string(), "a path"],
+	database_bytes: whole(2 ** 20, 2 ** 50),
 	listen: [Address, "host:port"],
 	base_url: [v.pipe(v.string(), v.url(), v.regex(/^https?:\/\/[^?#]+$/i)), "an http or https address without ? and #"],
 	"tls.mode": [v.picklist(["self-signed", "files", "off"]), "self-signed, files or off"],
@@ -88,8 +89,8 @@ type Given = { [N in Name]?: v.InferOutput<(typeof SETTINGS)[N][0]> };
 /** The process's settings, complete and frozen. Paths are absolute. Design: §7.1. */
 export interface Config {
 	data_dir: string;
-	/** PostgreSQL, which holds the data in place of SQLite; the address may contain the password. Design: §14 */
-	database: { url: Redacted<string>; password_file: string | undefined } | undefined;
+	/** PostgreSQL, which holds the data in place of SQLite; the address may contain the password. `bytes` is the size that it may have. Design: §14 */
+	database: { url: Redacted<string>; password_file: string | undefined; bytes: number | undefined } | undefined;
 	listen: { host: string; port: number };
 	/** Address at which people and identity providers reach us, without a trailing slash; undefined until the port is known. */
 	base_url: string | undefined;
@@ -186,11 +187,13 @@ function withoutServices(env: Environment): Environment {
 }
 
 function readDatabase(
-	{ database_url: url, database_password_file: file }: Given,
+	{ database_url: url, database_password_file: file, database_bytes: bytes }: Given,
 	path: (text: string) => string,
 ): Config["database"] {
-	if (url !== undefined) return { url: new Redacted(url), password_file: file === undefined ? undefined : path(file) };
-	if (file !== undefined) throw new FatalError("database_password_file needs database_url");
+	if (url !== undefined)
+		return { url: new Redacted(url), password_file: file === undefined ? undefined : path(file), bytes };
+	const orphan = file === undefined ? "database_bytes" : "database_password_file";
+	if (file !== undefined || bytes !== undefined) throw new FatalError(`${orphan} needs database_url`);
 	return undefined;
 }
 

@@ -51,6 +51,17 @@ export const SETTINGS: Setting[] = [
 		beside: { SVC_DATABASE_URL: "postgres://svc@db/svc" },
 	},
 	{
+		name: "database_bytes",
+		variable: "SVC_DATABASE_BYTES",
+		file: "200000000",
+		fromFile: 200_000_000,
+		text: "300000000",
+		fromText: 300_000_000,
+		read: (c) => c.database?.bytes,
+		unset: undefined,
+		beside: { SVC_DATABASE_URL: "postgres://svc@db/svc" },
+	},
+	{
 		name: "listen",
 		variable: "SVC_LISTEN",
 		file: '"0.0.0.0:1"',

@@ -38,7 +38,7 @@ export async function openNetworkedStore({ config, now, log, isShared, onFailure
 	try {
 		await removeExamined(data_dir);
 		removeDraft(data_dir);
-		const open = () => openPostgresStore({ address, now, isShared, onFailure, onState: reportTo(log) });
+		const open = () => openPostgresStore({ address, most_bytes: config.database?.bytes, now, isShared, onFailure, onState: reportTo(log) });
 		const store = await opened(open, log).catch(explain);
 		return {
 			...store,

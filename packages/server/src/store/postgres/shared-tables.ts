@@ -3,6 +3,7 @@ export const SHARED_TABLES: Readonly<Record<string, string>> = {
 	alteration: "makes servers refuse; without it, each still checks the database itself",
 	attempt:
 		"slows down guesses, in addition to what each server counts in memory; a wait ends within a quarter of an hour",
+	busy_caller: "slows down callers that fill the database, for a second at a time",
 	challenge_count: "bounds what is stored, and grants nothing: the challenge is marked in sso_used",
 	duty: "names the server that does work for all; work that is done twice does no harm",
 	jwt_source:

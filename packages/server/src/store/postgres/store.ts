@@ -12,6 +12,7 @@ import { forgetFindings, reportedFindings } from "./findings.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
 import { FIRST_KEYS_LOCK } from "./locks.ts";
+import { createDatabaseThrottle } from "./low-disk.ts";
 import { createMembership } from "./membership.ts";
 import { type FindAlterations, migrate, type Pending } from "./migrate.ts";
 import type { ReadPool } from "./read-pools.ts";
@@ -22,6 +23,8 @@ import { createWriter, type Writer } from "./writer.ts";
 /** Database to open, and listeners. */
 export interface PostgresOptions {
 	address: Address;
+	/** Bytes that the database may have on its disk; undefined if nobody knows. */
+	most_bytes?: number | undefined;
 	/** Start of the server. */
 	now: Date;
 	/** Treatment of migrations that the database lacks: they are applied if undefined. */
@@ -41,6 +44,7 @@ export interface PostgresOptions {
 export async function openPostgresStore({
 	isShared = false,
 	address,
+	most_bytes,
 	now,
 	pending,
 	onFailure,
@@ -66,7 +70,8 @@ export async function openPostgresStore({
 		const statements = await openStatements(links);
 		changes = createChanges(writing, guard, membership.claimant);
 		const catchUp = () => keepUp(pools.requests, guard);
-		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared });
+		const throttle = createDatabaseThrottle(writing, most_bytes);
+		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared, throttle });
 		const adapter = createAdapter({
 			pools,
 			writer,
@@ -84,7 +89,7 @@ export async function openPostgresStore({
 			...{ join, nodes, claims, duties, reportAltered },
 			isSuperuser: () => pools.requests.ask(isSuperuser),
 			isWritable: probe(adapter.health.probe, writer, links),
-			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
+			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
 			copyTo: (file) => exportToSqlite(address, file),
 			keepUp: isShared ? catchUp : undefined,

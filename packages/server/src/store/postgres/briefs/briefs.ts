@@ -17,12 +17,15 @@ interface Ways {
 	statements: Sql;
 }
 
+/** A fact that has no event counts for nobody. */
+const NO_EVENT = { event: undefined, count: 0 };
+
 /** Keeps short-lived facts in rows, which all servers of the database see. */
 export function createBriefs({ change, writer, pool, statements }: Ways): All<Briefs> {
 	const inChange =
 		<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) =>
 		(...args: Args) =>
-			writer.run(run as (...args: unknown[]) => Promise<unknown>, args) as Promise<Result>;
+			writer.run(run as (...args: unknown[]) => Promise<unknown>, args, NO_EVENT) as Promise<Result>;
 	const { useChallenge } = challengeChanges(change);
 	const { keepCode, takeCode } = codeChanges(change);
 	return {
