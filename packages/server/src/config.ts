@@ -39,7 +39,7 @@ function whole(least: number, most: number) {
 	const range = v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
 	const written = v.pipe(
 		v.string(),
-		v.regex(/^[1-9]\d{0,14}$/),
+		v.regex(/^(?:0|[1-9]\d{0,14})$/),
 		v.transform((text) => Number(text)),
 		range,
 	);
@@ -56,6 +56,7 @@ const SETTINGS = {
 	database_password_file: [v.string(), "a path"],
 	database_bytes: whole(2 ** 20, 2 ** 50),
 	listen: [Address, "host:port"],
+	drain_seconds: whole(0, 20),
 	base_url: [v.pipe(v.string(), v.url(), v.regex(/^https?:\/\/[^?#]+$/i)), "an http or https address without ? and #"],
 	"tls.mode": [v.picklist(["self-signed", "files", "off"]), "self-signed, files or off"],
 	"tls.certificate_file": [v.string(), "a path"],
@@ -92,6 +93,8 @@ export interface Config {
 	/** PostgreSQL, which holds the data in place of SQLite; the address may contain the password. `bytes` is the size that it may have. Design: §14 */
 	database: { url: Redacted<string>; password_file: string | undefined; bytes: number | undefined } | undefined;
 	listen: { host: string; port: number };
+	/** Seconds from SIGTERM in which it still answers, while it says that it is not ready: a load balancer notices first. */
+	drain_seconds: number;
 	/** Address at which people and identity providers reach us, without a trailing slash; undefined until the port is known. */
 	base_url: string | undefined;
 	tls: { mode: "self-signed" | "files" | "off"; certificate_file: string | undefined; key_file: string | undefined };
@@ -142,6 +145,7 @@ export function readConfig(all: Environment, cwd: string): Config {
 		data_dir,
 		database: readDatabase(given, path),
 		listen: parseListen(given.listen ?? "127.0.0.1:8443"),
+		drain_seconds: given.drain_seconds ?? 0,
 		base_url: given.base_url?.replace(/\/+$/, ""),
 		tls: {
 			mode: given["tls.mode"] ?? "self-signed",

@@ -72,6 +72,16 @@ export const SETTINGS: Setting[] = [
 		unset: { host: "127.0.0.1", port: 8443 },
 	},
 	{
+		name: "drain_seconds",
+		variable: "SVC_DRAIN_SECONDS",
+		file: "20",
+		fromFile: 20,
+		text: "1",
+		fromText: 1,
+		read: (c) => c.drain_seconds,
+		unset: 0,
+	},
+	{
 		name: "base_url",
 		variable: "SVC_BASE_URL",
 		file: '"https://svc.example.com/"',

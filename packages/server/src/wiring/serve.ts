@@ -26,6 +26,7 @@ import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import { forgetExpiredTokens } from "../tokens/tokens.ts";
 import { wireApp } from "./app.ts";
+import type { AppParts } from "./app-parts.ts";
 import { wireBackups } from "./backups.ts";
 import { createCommonTexts } from "./common-texts.ts";
 import { type EngineComponents, wireEngines } from "./engines.ts";
@@ -40,7 +41,7 @@ export interface Running {
 	setup_code_file: string | undefined;
 	/** True once anybody has registered. */
 	has_accounts: boolean;
-	/** Finishes requests in progress, then releases everything: 10 s at most. */
+	/** Says that it is not ready for as long as the settings want, finishes requests in progress, then releases everything: 10 s at most. */
 	stop(): Promise<void>;
 	/** Reloads the certificate files. */
 	reload(): Promise<void>;
@@ -99,10 +100,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const app = wireApp({ ...all, renewal, address: () => url, isStopping: () => isStopping, ...watch });
 	const listener = await listen({ ...app, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
-	await joinNodes(store, system, url, async () => ({
-		master_key: keyring.fingerprint,
-		next_master_key: (await master.next().catch(() => undefined))?.fingerprint ?? "",
-	}));
+	await joinNodes({ store, system, keyring, master }, url);
 	await warn({ config, store, log }, masterKey, url);
 	engines.start();
 	await loadProtocols(protocols, store.sso);
@@ -116,6 +114,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 		has_accounts: await store.accounts.hadAny(),
 		async stop() {
 			isStopping = true;
+			await delay(1000 * config.drain_seconds);
 			const ending = listener.close().then(() => Promise.all([engines.stop(), protocols.close()]));
 			await Promise.race([ending, delay(STOP_MS, undefined, { ref: false })]);
 			await chores.stop();
@@ -126,9 +125,15 @@ export async function serve({ config, store, system, log, built_in, components, 
 }
 
 /** Names this server among those that use the store. */
-function joinNodes(store: Store, system: System, address: string, report: Parameters<Store["join"]>[1]): Promise<void> {
+function joinNodes(
+	{ store, system, keyring, master }: Pick<AppParts, "store" | "system" | "keyring" | "master">,
+	address: string,
+): Promise<void> {
 	const started_at = system.now().toISOString();
-	return store.join({ id: system.uuid(), name: hostname(), version: VERSION, address, started_at }, report);
+	return store.join({ id: system.uuid(), name: hostname(), version: VERSION, address, started_at }, async () => ({
+		master_key: keyring.fingerprint,
+		next_master_key: (await master.next().catch(() => undefined))?.fingerprint ?? "",
+	}));
 }
 
 /** Makes the function that finds the master key that another server has put in use. */
