@@ -33,7 +33,6 @@ export async function startBalancedServers(more: Readonly<Record<string, string>
 	};
 	const start = async (port: number | undefined): Promise<Server> => {
 		const server = await startServer({
-			program: "test/postgres/sharing-server.ts",
 			env: { ...env, SVC_LISTEN: `127.0.0.1:${port}` },
 		});
 		ends.defer(server.close);

@@ -16,7 +16,6 @@ import { type Server, startServer } from "../harness.ts";
 import { createDatabase, skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
 
 const options = { skip: skipWithoutPostgres };
-const PROGRAM = "test/postgres/sharing-server.ts";
 
 const ends = new AsyncDisposableStack();
 let servers: readonly Server[];
@@ -34,7 +33,7 @@ before(async () => {
 	const url = createDatabase(postgres, "svc_master_key");
 	const start = async (name: string, env: Record<string, string> = {}) => {
 		const shared = { SVC_DATABASE_URL: url, SVC_NEXT_MASTER_KEY_FILE: join(folder, name), ...env };
-		const server = await startServer({ program: PROGRAM, env: shared });
+		const server = await startServer({ env: shared });
 		ends.defer(server.close);
 		return server;
 	};
