@@ -52,9 +52,9 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model|row-macs)\.ts$/ },
 		{ from: /^store\/fullest\.ts$/, may: /^store\/shared-sql\.ts$/ },
+		{ from: /^store\/low-disk\.ts$/, may: /^audit\/model\.ts$/ },
 		{ from: /^store\/shared-sql\.ts$/, may: /^store\/row-kinds\.ts$/ },
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
-		{ from: /^store\/used-counts\.ts$/, may: /^trusts\/model\.ts$/ },
 		{ from: /^store\/row-names\.ts$/, may: /^store\/row-kinds\.ts$|^crypto\/row-macs\.ts$/ },
 		{
 			from: /^store\/(lease-states|renewal-position|row-ledger)\.ts$/,

@@ -20,19 +20,19 @@ export interface BalancedServers {
 
 const DATABASE = "svc_balanced";
 
-/** Starts the servers. Both believe that browsers reach them at the first one's address. */
-export async function startBalancedServers(): Promise<BalancedServers> {
+/** Starts the servers. Both believe that browsers reach them at the first one's address. @param more variables of both */
+export async function startBalancedServers(more: Readonly<Record<string, string>> = {}): Promise<BalancedServers> {
 	await using ends = new AsyncDisposableStack();
 	const postgres = await startPostgres();
 	ends.defer(postgres.stop);
 	const ports = [await freePort(), await freePort()];
 	let env: Record<string, string> = {
+		...more,
 		SVC_DATABASE_URL: createDatabase(postgres, DATABASE),
 		SVC_BASE_URL: `https://localhost:${ports[0]}`,
 	};
 	const start = async (port: number | undefined): Promise<Server> => {
 		const server = await startServer({
-			program: "test/postgres/sharing-server.ts",
 			env: { ...env, SVC_LISTEN: `127.0.0.1:${port}` },
 		});
 		ends.defer(server.close);

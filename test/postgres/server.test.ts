@@ -105,11 +105,6 @@ test("while PostgreSQL is away requests get 503, and the server works again when
 	assert.equal(ok(await write("after"), 201).version, 2);
 });
 
-test("a second server does not start on a database in use, and the first one keeps running", options, async () => {
-	await assert.rejects(startServer({ env }), REFUSED);
-	assert.equal(await read(), "as it was");
-});
-
 test("a backup goes into SQLite with its values", options, async () => {
 	const { name } = ok(await client.post<{ name: string }>("/backups", undefined, { token: admin.token }), 201);
 	const backup = join(server.data, "backups", name);

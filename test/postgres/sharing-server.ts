@@ -1,5 +1,5 @@
-/* The server, which shares its database on PostgreSQL with others: no setting of a real one allows that yet. */
+/* The server from source. Every server shares its database on PostgreSQL with others. */
 import { BUILT_IN } from "../../packages/svc/src/built-in-engines.ts";
 import { runOwnServer } from "../harness/own-server.ts";
 
-await runOwnServer(BUILT_IN, { isShared: true });
+await runOwnServer(BUILT_IN);

@@ -13,7 +13,6 @@ import { type Server, startServer } from "../harness.ts";
 import { createDatabase, skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
 
 const options = { skip: skipWithoutPostgres };
-const PROGRAM = "test/postgres/sharing-server.ts";
 
 const ends = new AsyncDisposableStack();
 let env: Record<string, string>;
@@ -29,10 +28,10 @@ before(async () => {
 	const postgres = await startPostgres();
 	ends.defer(postgres.stop);
 	env = { SVC_DATABASE_URL: createDatabase(postgres, "svc_shared") };
-	const first = await startServer({ program: PROGRAM, env });
+	const first = await startServer({ env });
 	ends.defer(first.close);
 	env = { ...env, SVC_MASTER_KEY_FILE: join(first.data, "master.key") };
-	const second = await startServer({ program: PROGRAM, env });
+	const second = await startServer({ env });
 	ends.defer(second.close);
 	servers = [first, second];
 	[here, there] = [api(first), api(second)];
@@ -169,11 +168,6 @@ test("the event of a backup names the machine that has the file", options, async
 	const { name } = ok(await there.post<{ name: string }>("/backups", undefined, { token: admin.token }), 201);
 	const [made] = await events(here, admin, "type=backup.created");
 	assert.partialDeepStrictEqual(made?.data, { name, node: hostname() });
-});
-
-test("a server that shares nothing does not start beside them", options, async () => {
-	await assert.rejects(startServer({ env }), /ended with exit code 78 /);
-	for (const on of [here, there]) ok(await read(on, "COUNTED", admin.token));
 });
 
 test("a key that one server has replaced is in use on the other with the answer", options, async () => {

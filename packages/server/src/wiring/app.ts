@@ -54,7 +54,6 @@ import { tokenRoutes } from "../tokens/routes.ts";
 import { createDnsLookups } from "../trusts/dns-lookup.ts";
 import { GivenKeys } from "../trusts/given-keys.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
-import { createJwtSources } from "../trusts/jwt-sources.ts";
 import { trustRoutes } from "../trusts/routes.ts";
 import type { AppParts } from "./app-parts.ts";
 import { wireDoctor } from "./doctor.ts";
@@ -136,7 +135,6 @@ function createWorkLimits(limits: Pick<Limits, "add">) {
 
 /** Makes what exchanges of JWTs share. */
 const createSearch = () => ({
-	jwt_sources: createJwtSources(),
 	given_keys: new GivenKeys(),
 	scheduler: new Scheduler(),
 });

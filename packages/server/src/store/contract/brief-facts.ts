@@ -7,7 +7,7 @@ import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about short-lived facts. */
 export async function briefFactContract(openStore: OpenStore): Promise<void> {
-	const { attempts, sso } = (await openStore({ after })).store;
+	const { attempts, sso, trusts } = (await openStore({ after })).store;
 
 	const digest = () => hash("sha256", newId(), "buffer");
 
@@ -72,6 +72,20 @@ export async function briefFactContract(openStore: OpenStore): Promise<void> {
 			await Promise.all([attempts.fullest("strangers", "pair "), attempts.fullest("strangers", "account ")]),
 			[1, 4],
 		);
+	});
+
+	test("a JWT from a new source is reported once with the first address, and again after the source is forgotten", async () => {
+		const [one, other] = [digest(), digest()];
+		const note = (jwt: Buffer, ip: string) => trusts.noteSource({ digest: jwt, payer: "ada", ip });
+		assert.equal(await note(one, "192.0.2.1"), undefined);
+		assert.equal(await note(one, "192.0.2.1"), undefined);
+		assert.equal(await note(other, "192.0.2.2"), undefined, "another JWT");
+		const noted = await Promise.all(Array.from({ length: 5 }, () => note(one, "192.0.2.2")));
+		assert.deepEqual(noted.filter(Boolean), ["192.0.2.1"]);
+		await trusts.forgetSource(one, "192.0.2.2");
+		assert.equal(await note(one, "192.0.2.2"), "192.0.2.1");
+		const others = await Promise.all(Array.from({ length: 30 }, (_, at) => note(one, `198.51.100.${at}`)));
+		assert.equal(others.filter(Boolean).length, 14, "sixteen of one JWT");
 	});
 
 	test("failures at the same time are all counted", async () => {

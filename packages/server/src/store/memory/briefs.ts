@@ -1,6 +1,7 @@
 import type { Briefs } from "../store.ts";
 import { attemptsInMemory } from "./attempts.ts";
 import { challengesInMemory } from "./challenges.ts";
+import { jwtSourcesInMemory } from "./jwt-sources.ts";
 import { codesInMemory } from "./sso-codes.ts";
 
 /** Keeps short-lived facts in memory, for a server that has the store for itself: they end with it. */
@@ -8,4 +9,5 @@ export const briefsInMemory = (): Briefs => ({
 	attempts: attemptsInMemory(),
 	factors: challengesInMemory(),
 	sso: codesInMemory(),
+	trusts: jwtSourcesInMemory(),
 });

@@ -4,7 +4,7 @@ import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import type { Maker } from "../../policy/model.ts";
 import { countEvents, eventsAfter, isChainIntact } from "../../testing/events.ts";
-import { aBinding, anAccount, anEvent, aToken, aVersion, MADE_AT, newId } from "../../testing/rows.ts";
+import { aBinding, anAccount, anEvent, aToken, aVersion, MADE_AT, newId, reportNoKeys } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import { until } from "../../testing/until.ts";
 import type { Store } from "../store.ts";
@@ -125,8 +125,8 @@ test("servers list one another while they live", options, async (t) => {
 		...{ id: newId(), name, version: "0.1.0", address: `https://${name}`, started_at: MADE_AT },
 	}));
 	assert.ok(one && other);
-	await here.join(one);
-	await there.join(other);
+	await here.join(one, reportNoKeys);
+	await there.join(other, reportNoKeys);
 	const list = async () => (await here.nodes()).map(({ name, status }) => [name, status]);
 	assert.deepEqual(await list(), [
 		["one", "active"],

@@ -1,5 +1,5 @@
-import { createCache } from "../cache.ts";
-import { MAX_USED } from "../trusts/model.ts";
+import { createCache } from "../../cache.ts";
+import { MAX_USED } from "../../trusts/model.ts";
 
 /** Milliseconds for which a realm's count is used: of a full memory, and of any other. */
 const [OF_FULL_MS, KEPT_MS] = [10_000, 60_000];
