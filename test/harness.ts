@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTestDatabase } from "./harness/database.ts";
+import { NODES, startNodes } from "./harness/nodes.ts";
 import { CACHED, PROGRAM, type Program } from "./harness/program.ts";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
@@ -55,13 +56,17 @@ interface Running {
 }
 
 /**
- * Starts a server on a free port of the loopback interface and waits until it listens.
+ * Starts a server on a free port of the loopback interface and waits until it listens; with SVC_TEST_NODES, several behind one address.
  * @throws Error with the server's stderr when it ends or stays silent for three minutes
  */
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
+	return NODES > 1 && options.program === undefined ? startNodes(options, startOne) : startOne(options);
+}
+
+async function startOne(options: ServerOptions): Promise<Server> {
 	const data = await mkdtemp(join(tmpdir(), "svc-test-"));
 	const written = { stdout: "", stderr: "" };
-	const database = await createTestDatabase();
+	const database = options.env?.SVC_DATABASE_URL === undefined ? await createTestDatabase() : undefined;
 	let env: Record<string, string> = { ...environment(data), ...database?.env, ...options.env };
 	const program = programOf(options);
 	let running: Running | undefined = await start(program, data, env, written);

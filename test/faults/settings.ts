@@ -8,15 +8,18 @@ export interface FaultSettings {
 	kills: number;
 	/** Seconds for which credentials are made and revoked while everything fails. */
 	walk_seconds: number;
+	/** Seconds for which clients of several servers leave a history. */
+	history_seconds: number;
 }
 
 const KILLS_IN_CI = 200;
 const KILLS_ELSEWHERE = 25;
 const WALK_SECONDS = 30;
+const HISTORY_SECONDS = 45;
 
 /**
- * Reads SVC_TEST_SEED (default: a new one), SVC_TEST_KILLS (default: 200 in CI, which takes minutes, else 25) and SVC_TEST_WALK_SECONDS
- * (default: 30).
+ * Reads SVC_TEST_SEED (default: a new one), SVC_TEST_KILLS (default: 200 in CI, which takes minutes, else 25), SVC_TEST_WALK_SECONDS
+ * (default: 30) and SVC_TEST_HISTORY_SECONDS (default: 45).
  * @throws Error when a value is not a whole number
  */
 export function faultSettings(): FaultSettings {
@@ -26,6 +29,7 @@ export function faultSettings(): FaultSettings {
 		seed: wholeNumber(env, "SVC_TEST_SEED") ?? randomInt(2 ** 31),
 		kills: wholeNumber(env, "SVC_TEST_KILLS") ?? (env.CI === "true" ? KILLS_IN_CI : KILLS_ELSEWHERE),
 		walk_seconds: wholeNumber(env, "SVC_TEST_WALK_SECONDS") ?? WALK_SECONDS,
+		history_seconds: wholeNumber(env, "SVC_TEST_HISTORY_SECONDS") ?? HISTORY_SECONDS,
 	};
 }
 

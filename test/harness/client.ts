@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "
 import { Agent, request } from "node:https";
 import { buffer } from "node:stream/consumers";
 import type { Server } from "../harness.ts";
+import { NODES } from "./nodes.ts";
 
 const PREFIX = "/api/v1";
 const ANSWER_TIMEOUT_MS = 120_000;
@@ -40,8 +41,11 @@ export interface Api {
 
 /** Makes the client. Every answer, in any test, must keep the promises of `assertPromises`. */
 export function api(server: Server): Api {
-	const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+	// Behind a balancer, connections that take turns bring one request after another to different servers.
+	const agents = Array.from({ length: NODES }, () => new Agent({ keepAlive: true, maxSockets: 32 }));
+	let turn = 0;
 	const send = async <T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> => {
+		const agent = agents[turn++ % NODES] ?? assert.fail();
 		const answer = await exchange(server, agent, method, path, options);
 		assertPromises(`${method} ${path.slice(0, 200)}`, path, answer);
 		return answer as Answer<T>;

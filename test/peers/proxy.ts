@@ -11,6 +11,8 @@ export interface Held {
 	 * closed the connection, or had closed it before: nothing of it can take effect afterwards.
 	 */
 	release(): Promise<void>;
+	/** Ends the client's connection with a reset. What is held still reaches the server when it is released. */
+	drop(): void;
 }
 
 /** A TCP proxy on loopback that misbehaves on demand. */
@@ -18,8 +20,11 @@ export interface TcpProxy {
 	readonly port: number;
 	/** host:port */
 	readonly address: string;
-	/** Holds the client's data on one connection, from the next chunk that contains this text; all other connections pass. */
-	hold(text: string): Held;
+	/**
+	 * Holds the client's data on one connection, from the next chunk that contains this text; all other connections pass.
+	 * @param after text that the client must have sent on the connection since
+	 */
+	hold(text: string, after?: string): Held;
 	/** Passes a connection's next chunk that contains this text, but nothing that the server sends on it afterwards. */
 	mute(text: string): void;
 	/** Swallows everything in both directions, yet accepts new connections. */
@@ -53,6 +58,8 @@ const PASS: Conduct = { mode: "pass", delay_ms: 0, alter: undefined, trap: undef
 /** `caught` resolves to a function that waits until the held connection has run its course. */
 interface Trap {
 	text: string;
+	after: string;
+	client: Socket | undefined;
 	caught: PromiseWithResolvers<() => Promise<void>>;
 	released: PromiseWithResolvers<void>;
 }
@@ -83,14 +90,19 @@ export async function startProxy(target_port: number, target_host = "127.0.0.1")
 	return {
 		port,
 		address: `127.0.0.1:${port}`,
-		hold: (text) => {
-			const trap: Trap = { text, caught: Promise.withResolvers(), released: Promise.withResolvers() };
+		hold: (text, after = "") => {
+			const trap: Trap = {
+				...{ text, after },
+				client: undefined,
+				caught: Promise.withResolvers(),
+				released: Promise.withResolvers(),
+			};
 			conduct.trap = trap;
 			const release = async () => {
 				trap.released.resolve();
 				await (await trap.caught.promise)();
 			};
-			return { caught: trap.caught.promise, release };
+			return { caught: trap.caught.promise, release, drop: () => trap.client?.resetAndDestroy() };
 		},
 		mute: (muted) => void Object.assign(conduct, { muted }),
 		blackhole: () => void Object.assign(conduct, { mode: "swallow" }),
@@ -114,6 +126,8 @@ export async function startProxy(target_port: number, target_host = "127.0.0.1")
 function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 	const closed = new Promise((resolve) => upstream.once("close", resolve));
 	let trap: Trap | undefined;
+	/** The trap whose first text was sent. */
+	let set: Trap | undefined;
 	let way: Promise<unknown> = Promise.resolve();
 	/** Runs a step after all previous ones, after the current delay and release. */
 	const follow = (step: () => unknown) => {
@@ -141,8 +155,10 @@ function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 		if (hasGap) return;
 		const { alter } = conduct;
 		const chunk = alter === undefined ? received : Buffer.from(alter(received.toString("latin1")), "latin1");
-		if (conduct.trap !== undefined && chunk.includes(conduct.trap.text)) {
+		if (conduct.trap !== undefined && chunk.includes(conduct.trap.after)) set = conduct.trap;
+		if (conduct.trap !== undefined && conduct.trap === set && chunk.includes(conduct.trap.text)) {
 			trap = conduct.trap;
+			trap.client = client;
 			conduct.trap = undefined;
 			trap.caught.resolve(finish);
 		}
