@@ -4,7 +4,7 @@ import type { FactorCheckNeeds, SessionOwnerNeeds } from "../policy/authenticate
 import type { Endpoint } from "./page.ts";
 import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
 import { allLeasesPage } from "./pages/all-leases.ts";
-import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
+import { type AuditPageNeeds, auditPages } from "./pages/audit.ts";
 import { type ChainPageNeeds, chainPage } from "./pages/chain.ts";
 import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
 import { type ConfirmNeeds, confirmPage } from "./pages/confirm.ts";
@@ -76,7 +76,7 @@ export function endpointsOf(needs: SiteNeeds & FactorPageNeeds): Endpoint[] {
 		...allLeasesPage(needs),
 		...membersPage(needs),
 		...realmSettingsPage(needs),
-		...auditPage(needs),
+		...auditPages(needs),
 		...chainPage(needs),
 		...ofPeople,
 		...ofMachines,
