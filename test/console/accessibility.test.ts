@@ -27,7 +27,7 @@ before(async () => {
 after(() => ends.disposeAsync());
 
 test("the list of pages has every page of the server", () => {
-	const paths = PAGES.map(({ path }) => new URL(path("shop"), "https://svc.test").pathname);
+	const paths = PAGES.map(({ path }) => new URL(path("shop", "id"), "https://svc.test").pathname);
 	const endpoints = endpointsOf({ server: {} } as never).filter(({ method }) => method === "GET");
 	assert.ok(endpoints.length >= 8);
 	for (const { path } of endpoints)

@@ -68,7 +68,7 @@ for (const javaScriptEnabled of [true, false]) {
 		await heading(page, "Engines");
 		await page.getByRole("link", { name: "keyvalue" }).click();
 		await heading(page, "Engine keyvalue");
-		await page.getByText("There is none.").waitFor();
+		await page.getByText("There is none: the engine serves only realms").waitFor();
 		const fill = (label: RegExp, text: string) => page.getByLabel(label).fill(text);
 
 		await fill(/^address/, "127.0.0.1:1");
@@ -86,7 +86,7 @@ for (const javaScriptEnabled of [true, false]) {
 		await heading(page, "Remove the configuration of keyvalue?");
 		await press(page, "Remove the configuration");
 		await shows(page, "The configuration is removed.");
-		await page.getByText("There is none.").waitFor();
+		await page.getByText("There is none: the engine serves only realms").waitFor();
 		assert.deepEqual(complaints, []);
 		await close();
 	});
@@ -139,6 +139,13 @@ test(
 		const own = `keyvalue?realm=${world.slug}`;
 		const { "f.allowed_realms": __, ...ofRealm } = form;
 		assert.equal((await send(session, ofRealm, own))[0], 303);
+		ok(await world.generate("keyvalue", { role: "readonly" }));
+		const shown = await ask(world.server, "GET", "/console/engines/keyvalue", session);
+		assert.match(shown.text, new RegExp(`>${world.slug}</a></th><td[^>]*>configured</td><td[^>]*>1</td>`));
+		assert.match(
+			(await ask(world.server, "GET", "/console/engines", session)).text,
+			/configured; 1 realm has its own</,
+		);
 		const path = `/realms/${world.slug}/engines/keyvalue/config`;
 		assert.equal((await world.client.get<object>(path, { token: world.admin.token })).status, 200);
 		for (const where of [`keyvalue/remove?realm=${world.slug}`, "keyvalue/remove"])

@@ -3,6 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installEngine } from "./install-engine.ts";
 
+/** A note in the configuration with which the engine revokes nothing. */
+export const REFUSING = "refuse to revoke";
+
 /** A third party's engine without a target: its credentials live nowhere, and the core chooses their names. */
 const SCRIPT = `#!/bin/sh
 while IFS= read -r line; do
@@ -10,6 +13,7 @@ while IFS= read -r line; do
     *'"method":"describe"'*) echo '{"data":{"name":"NAME","version":"0.1.0","display_name":"Memo","description":"Nothing at all","capabilities":["dynamic_credentials"]}}' ;;
     *'"method":"ping"'*) echo '{"data":{"status":"healthy"}}' ;;
     *'"method":"generate"'*) echo '{"data":{"token":"made"}}' ;;
+    *"${REFUSING}"*) echo '{"error":"the target does not allow it"}' ;;
     *) echo '{"data":{"valid":true,"message":"gone"}}' ;;
   esac
 done

@@ -187,6 +187,7 @@ const VersionSchema = v.object({
 	created_at: Instant,
 	created_by: v.string(),
 	comment: v.string(),
+	expires_at: v.nullable(Instant),
 	...NameFields,
 });
 

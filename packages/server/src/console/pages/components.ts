@@ -53,10 +53,10 @@ export function enginesIn(form: Fields): string[] | null {
 	return ticked.length === 0 ? null : ticked.map((name) => form[name] ?? "");
 }
 
-/** Makes a table; below 46 rem each row becomes a block, with the headings before its cells. */
-export function table(caption: string, headings: readonly string[], rows: readonly Html[]): Html {
+/** Makes a table; below 46 rem each row becomes a block, with the headings before its cells. @param kind classes for the stylesheet */
+export function table(caption: string, headings: readonly string[], rows: readonly Html[], kind = "stack"): Html {
 	const cells = headings.map((heading) => html`<th scope="col">${heading}</th>`);
-	return html`<table class="stack"><caption>${caption}</caption><thead><tr>${cells}</tr></thead><tbody>${rows}</tbody></table>`;
+	return html`<table class="${kind}"><caption>${caption}</caption><thead><tr>${cells}</tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 /** Links to the next page of a list. @param to its address, given the cursor */

@@ -4,6 +4,8 @@ import { anActor } from "../../testing/actor.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import { html, targetOf } from "../html.ts";
 import type { Endpoint, Visit } from "../page.ts";
+import { allLeasesPage } from "./all-leases.ts";
+import { deletedRealmsPage } from "./deleted-realms.ts";
 import { enginePage } from "./engine.ts";
 import { invitationPages } from "./invitations.ts";
 import { keysPage } from "./keys.ts";
@@ -13,6 +15,7 @@ import { membersPage } from "./members.ts";
 import { newTokenPage } from "./new-token.ts";
 import { peoplePage } from "./people.ts";
 import { providerPage } from "./provider.ts";
+import { realmSettingsPage } from "./realm-settings.ts";
 import { secretPage } from "./secret.ts";
 import { trustPage } from "./trust.ts";
 
@@ -128,6 +131,21 @@ test("what lets somebody in is made only within 5 minutes", async () => {
 			async () => assert.doesNotMatch(await reached(pages, form, query), /confirm/),
 			pages.name,
 		);
+	}
+});
+
+test("a realm is changed, deleted or restored, and a lease abandoned, only within 5 minutes", async () => {
+	const deleting = (needs: never) =>
+		realmSettingsPage(needs).filter(({ path }) => path.test("/console/realms/a/settings/delete"));
+	const done: [pages: Parameters<typeof post>[0], form: object][] = [
+		[realmSettingsPage, { name: "Shop" }],
+		[deleting, { again: "shop" }],
+		[deletedRealmsPage, { id: "id", was: "shop", slug: "shop" }],
+		[allLeasesPage, { reason: "gone" }],
+	];
+	for (const [pages, form] of done) {
+		assert.match(await post(pages, 6, { form }), /^\/console\/confirm\?target=/, pages.name);
+		assert.doesNotMatch(await reached(pages, form, {}), /confirm/, pages.name);
 	}
 });
 

@@ -18,6 +18,7 @@ export async function mayIn({ store }: AccessNeeds, actor: Actor, slug: string):
 /** Makes what the pages of a realm share. @param current the title of the tab @param may offers only the tabs that the caller may open */
 export function inRealm(slug: string, current: string, may: May = () => false): Pick<Page, "above" | "tabs"> {
 	const machines: Link[] = may("policy:manage") ? [["Machines", address`/console/realms/${slug}/machines`]] : [];
+	const settings: Link[] = may("realms:manage") ? [["Settings", address`/console/realms/${slug}/settings`]] : [];
 	return {
 		above: [
 			["Realms", address`/console`],
@@ -32,6 +33,7 @@ export function inRealm(slug: string, current: string, may: May = () => false): 
 				["Members", address`/console/realms/${slug}/members`],
 				...machines,
 				["Audit", address`/console/realms/${slug}/audit`],
+				...settings,
 			],
 		},
 	};

@@ -32,7 +32,7 @@ async function realms(needs: RealmPageNeeds, { actor, query, token }: Visit): Pr
 			: table("Realms that you own or have a role in", ["Realm", "Name", "Description", "Made"], lines);
 	return {
 		title: "Realms",
-		body: html`${list}${more(pagination, (cursor) => address`/console?cursor=${cursor}`)}${form(token)}${toServer(actor)}`,
+		body: html`${list}${more(pagination, (cursor) => address`/console?cursor=${cursor}`)}<p><a href="/console/deleted-realms">Deleted realms</a></p>${form(token)}${toServer(actor)}`,
 		commands: [command`svc realm list`, command`svc realm create shop --name Shop`],
 	};
 }

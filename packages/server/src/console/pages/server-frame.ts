@@ -6,6 +6,7 @@ import type { Link, Page } from "../page.ts";
 const FOR_ADMINS: readonly Link[] = [
 	["Doctor", address`/console/doctor`],
 	["Engines", address`/console/engines`],
+	["Leases", address`/console/leases`],
 	["Backups", address`/console/backups`],
 	["Keys", address`/console/keys`],
 	["Limits", address`/console/limits`],
@@ -20,6 +21,7 @@ export function ofServer(current: string, actor: Actor): Pick<Page, "above" | "t
 
 const linksFor = ({ instance_admin }: Actor): Link[] => [
 	["Health", address`/console/health`],
+	["Audit", address`/console/audit`],
 	...(instance_admin ? FOR_ADMINS : []),
 ];
 

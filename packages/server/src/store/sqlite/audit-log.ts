@@ -170,11 +170,14 @@ function conditionsOf(query: EventQuery): string[] {
 		...(query.actors === undefined ? [] : ["actor IN (SELECT value FROM json_each(@actors))"]),
 		...(query.token === undefined ? [] : [`${fact("token_id")} = @token`]),
 		...(query.key === undefined ? [] : [IS_OF_KEY]),
+		...(query.environment === undefined ? [] : [OF_ENVIRONMENT]),
 		...(query.since === undefined ? [] : ["timestamp >= @since", "seq >= @first"]),
 		...(query.until === undefined ? [] : ["timestamp < @until"]),
 	];
 }
 
+/** A list of all environments names an empty one; a comparison and a promotion name two. */
+const OF_ENVIRONMENT = `(${fact("environment")} IN ('', @environment) OR @environment IN (${fact("to_environment")}, ${fact("from_environment")}))`;
 const OF_SLUG = "realm = @realm";
 const OF_REALM = `(${OF_SLUG} OR realm_id = @realm_id)`;
 
