@@ -19,10 +19,7 @@ export async function mayIn({ store }: AccessNeeds, actor: Actor, slug: string):
 export function inRealm(slug: string, current: string, may: May = () => false): Pick<Page, "above" | "tabs"> {
 	const machines: Link[] = may("policy:manage") ? [["Machines", address`/console/realms/${slug}/machines`]] : [];
 	return {
-		above: [
-			["Realms", address`/console`],
-			[slug, address`/console/realms/${slug}`],
-		],
+		above: [[slug, address`/console/realms/${slug}`]],
 		tabs: {
 			name: `Realm ${slug}`,
 			current,
