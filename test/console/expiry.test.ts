@@ -7,7 +7,7 @@ import { ending, secret } from "../harness/fixtures.ts";
 const errand = startErrands();
 
 errand("somebody sets the expiry of a secret, changes it alone, and sees what has expired", async (desk) => {
-	const { client, page, ada, slug, told } = desk;
+	const { client, page, ada, slug, shows } = desk;
 	const { token } = ada;
 	const versions = async () =>
 		ok(
@@ -21,21 +21,21 @@ errand("somebody sets the expiry of a secret, changes it alone, and sees what ha
 	await page.getByLabel("Comment").fill("first");
 	await page.getByLabel("Expires (UTC); empty for never").fill("2040-01-31T12:00");
 	await page.getByRole("button", { name: "Write" }).click();
-	await told("Version 1 is written.");
+	await shows("Version 1 is written.");
 	assert.deepEqual(await versions(), [[1, "first", "2040-01-31T12:00:00.000Z"]]);
 
 	const expiry = page.getByRole("region", { name: "Expiry" });
 	await expiry.getByText("Expires: 2040-01-31 12:00 UTC.").waitFor();
 	await expiry.getByLabel("Expires (UTC)").fill("2041-02-01T00:00:30");
 	await expiry.getByRole("button", { name: "Change the expiry" }).click();
-	await told("Version 2 is written: the same value with another expiry.");
+	await shows("Version 2 is written: the same value with another expiry.");
 	assert.deepEqual((await versions())[0], [2, "first", "2041-02-01T00:00:30.000Z"]);
 	assert.equal(ok(await client.get<{ value: string }>(`/realms/${slug}/secrets/CERT`, { token })).value, "the-value");
 	assert.doesNotMatch(await page.content(), /the-value/);
 	assert.equal(await page.getByLabel("Expires (UTC)").first().inputValue(), "2041-02-01T00:00:30");
 	await expiry.getByLabel("Expires (UTC)").fill("");
 	await expiry.getByRole("button", { name: "Change the expiry" }).click();
-	await told("Version 3 is written");
+	await shows("Version 3 is written");
 	assert.deepEqual((await versions())[0], [3, "first", null]);
 
 	const [, end_ms] = await ending((expires_at) =>

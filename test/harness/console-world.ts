@@ -3,8 +3,9 @@ import { heading, signIn } from "./browser.ts";
 import { type EngineWorld, startEngineWorld } from "./engine-world.ts";
 import { ERRAND_PAGES, prepareErrands, unfold } from "./errand-pages.ts";
 import { ok } from "./expect.ts";
-import { apiToken, bind, person } from "./fixtures.ts";
+import { apiToken, bind, login, PASSWORD } from "./fixtures.ts";
 import { installMemoEngines, REFUSING } from "./memo-engine.ts";
+import type { User } from "./resources.ts";
 
 /** A server whose pages all have something to show. */
 export interface ConsoleWorld extends EngineWorld {
@@ -27,6 +28,8 @@ export interface ListedPage {
 }
 
 const KEY = "payments/DB_URL";
+/** Somebody with a role in the realm. */
+const COLLEAGUE = "a-colleague-with-a-rather-long-name@example.test";
 const secretPath = (slug: string) => `/console/realms/${slug}/secrets/${encodeURIComponent(KEY)}?env=prod`;
 
 const openTable = unfold("The same as a table");
@@ -95,12 +98,8 @@ export const PAGES: readonly ListedPage[] = [
 		path: () => "/console/providers/tree/remove",
 		heading: () => "Remove the provider tree?",
 	},
-	{
-		name: "people",
-		path: () => "/console/people",
-		heading: () => "People",
-		prepare: (page) => page.getByText("Change", { exact: true }).last().click(),
-	},
+	{ name: "people", path: () => "/console/people", heading: () => "People" },
+	{ name: "person", path: () => `/console/people/${COLLEAGUE}`, heading: () => COLLEAGUE },
 	{ name: "account", path: () => "/console/account", heading: () => "Your account" },
 	{ name: "sessions", path: () => "/console/account/sessions", heading: () => "Your sessions" },
 	...ERRAND_PAGES,
@@ -128,7 +127,9 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
 	);
 	await write("CACHE_ADDRESS", "redis://cache.internal", "dev");
 	await prepareErrands(world);
-	const member = await person(client, "a-colleague-with-a-rather-long-name");
+	const account = { email: COLLEAGUE, password: PASSWORD, name: "A Colleague" };
+	const { id } = ok(await client.post<User>("/auth/register", account), 201);
+	const member = { ...account, id, token: await login(client, account) };
 	await bind(client, admin, slug, member, "member");
 	await apiToken(client, admin, "read,write", { realm: slug, environment: "prod" });
 	await world.configure("memo-1", { note: "a note" });

@@ -116,7 +116,8 @@ function encode(value: string | number): string {
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-function escapeText(text: string): string {
+/** Escapes a text for any place of markup. */
+export function escapeText(text: string): string {
 	return text.replace(/[&<>"'\r]/g, (sign) => ENTITIES[sign] ?? "");
 }
 

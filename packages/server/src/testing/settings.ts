@@ -59,7 +59,7 @@ export const SETTINGS: Setting[] = [
 		fromText: 300_000_000,
 		read: (c) => c.database?.bytes,
 		unset: undefined,
-		beside: { SVC_DATABASE_URL: "postgres://svc@db/svc" },
+		others: { SVC_DATABASE_URL: "postgres://svc@db/svc" },
 	},
 	{
 		name: "listen",

@@ -143,7 +143,7 @@ const createSearch = () => ({
 function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) {
 	const { log, master, renewal } = parts;
 	return {
-		backups: { ...needs, ...parts.backups, log },
+		backups: { ...needs, ...parts.backups, log, master },
 		keys: { ...needs, master, renewRows: renewal.start },
 		doctor: { ...needs, ...wireDoctor(parts) },
 		nodes: needs,

@@ -8,6 +8,7 @@ import { listTokens, revokeToken, type TokenNeeds } from "../../tokens/tokens.ts
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { ofAccount } from "./account-frame.ts";
 import { more, table, time } from "./components.ts";
 
 /** Dependencies of the page of one's own account. */
@@ -40,9 +41,9 @@ async function account(needs: AccountPageNeeds, { actor, query, token }: Visit):
 	const admin = actor.instance_admin ? html`<p>You administer this server.</p>` : "";
 	return {
 		title: "Your account",
-		above: [["Realms", address`/console`]],
+		...ofAccount("API tokens"),
 		body: html`<p>${actor.name}, ${actor.email} · <a href="/console/audit?actor=${actor.email}">What you did</a></p>${admin}${copied}<h2>API tokens</h2><p><a href="/console/account/token">Make a token</a></p>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
-<h2>Signing in</h2><p><a href="/console/account/sessions">Where you are signed in</a> · <a href="/console/account/identities">Password and linked identities</a> · <a href="/console/account/factors">Second factor</a></p><p>Signing out ends this session. A new password ends all other sessions.</p>`,
+<h2>Signing out</h2><p>Signing out ends this session. A new password ends all other sessions.</p>`,
 		commands: [
 			command`svc whoami`,
 			command`svc token list`,

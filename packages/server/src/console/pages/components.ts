@@ -8,6 +8,11 @@ export function time(instant: string): Html {
 	return html`<time datetime="${instant}">${instant.slice(0, 16).replace("T", " ")} UTC</time>`;
 }
 
+/** Writes a count with its noun. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+	return `${count} ${count === 1 ? one : many}`;
+}
+
 /** Offers values to choose from, one of which may be chosen already. */
 export function options(values: readonly string[], chosen?: string): Html[] {
 	return values.map((one) =>

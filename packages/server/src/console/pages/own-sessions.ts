@@ -2,6 +2,7 @@ import { endSession, listSessions, type OwnSessionNeeds } from "../../accounts/s
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { ofAccount } from "./account-frame.ts";
 import { more, table, time } from "./components.ts";
 
 /** Dependencies of the page of one's own sessions. */
@@ -27,10 +28,7 @@ async function sessions(needs: OwnSessionPageNeeds, { actor, query, token }: Vis
 	});
 	return {
 		title: "Your sessions",
-		above: [
-			["Realms", address`/console`],
-			["Your account", address`/console/account`],
-		],
+		...ofAccount("Where you are signed in"),
 		body: html`<p>Each browser and each terminal where you signed in has a session, for at most 24 hours. If you do not recognize one, end it: somebody else may be able to sign in as you. Then <a href="/console/account/identities">change the password</a>, which ends all other sessions.</p>${table("Your open sessions", ["Began", "Signed in with", "Ends", "End it"], lines)}${more(pagination, (cursor) => address`/console/account/sessions?cursor=${cursor}`)}`,
 		commands: [command`svc session list`, command`svc session end SESSION-ID`, command`svc password`],
 	};

@@ -20,10 +20,7 @@ export function inRealm(slug: string, current: string, may: May = () => false): 
 	const machines: Link[] = may("policy:manage") ? [["Machines", address`/console/realms/${slug}/machines`]] : [];
 	const settings: Link[] = may("realms:manage") ? [["Settings", address`/console/realms/${slug}/settings`]] : [];
 	return {
-		above: [
-			["Realms", address`/console`],
-			[slug, address`/console/realms/${slug}`],
-		],
+		above: [[slug, address`/console/realms/${slug}`]],
 		tabs: {
 			name: `Realm ${slug}`,
 			current,
