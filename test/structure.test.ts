@@ -120,7 +120,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		// The pages call the nouns' rules, as their routes do. Only the program's own constants are markup.
 		{
 			from: /^console\//,
-			may: /^console\/|^http\/(pages|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^engines\/(config\/(config|fields)|host\/(catalog|model))\.ts$|^(accounts|audit|backups|doctor|engines|factors|health|invitations|keys|leases|machines|policy|realms|resets|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
+			may: /^console\/|^audit\/event-types\.ts$|^http\/(pages|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^engines\/(config\/(config|fields)|host\/(catalog|model))\.ts$|^(accounts|audit|backups|doctor|engines|factors|health|invitations|keys|leases|machines|policy|realms|resets|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
 		},
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
@@ -253,11 +253,11 @@ test("clock, randomness and environment are read in one place each", () => {
 	assert.deepEqual(wrong, []);
 });
 
-test("only the layout of the console admits text as markup, and only one page shows a value", () => {
+test("only the layout and a form that comes back admit text as markup, and only one page shows a value", () => {
 	const pages = files.filter((file) => file.startsWith("packages/server/src/console/") && !isTest(file));
 	const named = (pattern: RegExp) =>
 		pages.filter((file) => pattern.test(read(file))).map((file) => file.split("/").at(-1));
-	assert.deepEqual(named(/\bconstant\(/), ["html.ts", "layout.ts"]);
+	assert.deepEqual(named(/\bconstant\(/), ["html.ts", "layout.ts", "refused-form.ts"]);
 	assert.deepEqual(named(/\b(?:getSecret|syncSecrets|withValues: true)\b/), ["secret.ts"]);
 });
 
