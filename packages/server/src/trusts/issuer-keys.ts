@@ -52,7 +52,7 @@ type Asked = Omit<KeySource, "keys_host">;
 /** The keys of issuers: fetched rarely, remembered for a while, and given out as long as they may be good. */
 export interface IssuerKeys {
 	/**
-	 * Gives an issuer's keys.
+	 * Returns an issuer's keys.
 	 * @param fits tells whether keys have the one that is needed: if not, the issuer is asked again after the pause
 	 * @throws IssuerUnavailable when it has none, and none is remembered
 	 */
