@@ -124,7 +124,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 }
 
 /**
- * Makes what asks issuers, each rarely and in turns of the accounts.
+ * Makes the requests to issuers: each issuer is asked rarely, and accounts take turns.
  * @param now monotonic milliseconds
  */
 function createAsking(needs: FetchNeeds, now: () => number) {

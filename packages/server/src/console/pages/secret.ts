@@ -112,7 +112,7 @@ function switchTo({ slug, key, environment }: SecretName): Html {
 /** Needs the script, which shows the button. */
 const COPYING = html`<button name="copy" value="yes" data-scripted="" hidden>Copy without showing</button>`;
 
-/** Says who wrote the current version, and when. */
+/** Shows the author and the time of the current version. */
 function lastWritten(newest: VersionInfo | undefined, people: ReadonlyMap<string, Names>): Html {
 	if (newest === undefined) return html``;
 	const { version, created_at, created_by, comment } = newest;
