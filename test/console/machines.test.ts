@@ -26,27 +26,27 @@ errand("somebody makes a machine with a token, and deletes it", async (desk) => 
 	await page.getByLabel("pki:server").check();
 	await page.getByLabel("Description").fill("<b>rolls out</b>");
 	await page.getByRole("button", { name: "Make the machine" }).click();
-	await shows("The machine is made.");
+	await shows(/\bmachine\b.*\bmade\b/);
 	await heading(page, "Machine deploy");
 	await page.getByText("It may: viewer, read; only secrets of prod, pki:server. <b>rolls out</b>").waitFor();
 
 	const make = () => page.getByRole("button", { name: "Make the token" }).click();
 	await page.getByLabel("Name of a new token").fill("first");
 	await make();
-	await shows("The token is made.");
+	await shows(/\btoken\b.*\bmade\b/);
 	const token = String(await page.locator("[data-value]").textContent()).trim();
 	const read = () => client.get<{ value: string }>(`/realms/${slug}/secrets/DB_URL?env=prod`, { token });
 	assert.equal(ok(await read()).value, "of prod");
 	await page.reload();
 	assert.equal((await page.content()).includes(token), false, "it is shown once");
 	await page.getByRole("button", { name: /^End the token/ }).click();
-	await shows("The token has ended.");
+	await shows(/\btoken\b.*\bended\b/);
 	assert.equal((await read()).status, 401);
 
 	await page.getByRole("link", { name: "Delete the machine" }).click();
 	await heading(page, "Delete the machine deploy?");
 	await page.getByRole("button", { name: "Delete the machine" }).click();
-	await shows("The machine deploy is deleted.");
+	await shows(/\bdeploy\b.*\bdeleted\b/);
 	await page.getByText("None yet.").waitFor();
 });
 
@@ -68,14 +68,14 @@ errand("somebody lets a branch of GitHub in as a machine, and not everybody", as
 	assert.deepEqual([await owner.inputValue(), await owner.getAttribute("aria-invalid")], ["octo", "true"]);
 	await fill("Number of its owner", "1001");
 	await page.getByRole("button", { name: "Trust it" }).click();
-	await shows("The machine trusts GitHub Actions.");
+	await shows(/\bGitHub Actions\b/);
 	const path = `/realms/${slug}/machines/deploy/trusts/github`;
 	const trust = ok(await client.get<{ claims: object; single_use: boolean }>(path, { token: ada.token }));
 	const ref = "refs/heads/main";
 	const ids = { repository_id: "2002", repository_owner_id: "1001" };
 	assert.deepEqual(trust.claims, { repository: "octo/shop", ...ids, ref, event_name: "push" });
 	await page.getByRole("button", { name: "Remove the trust github" }).click();
-	await shows("The trust is removed");
+	await shows(/\btrust\b.*\bremoved\b/);
 	assert.equal((await client.get(path, { token: ada.token })).status, 404);
 });
 
@@ -103,13 +103,13 @@ errand("a trust in another issuer names exact claims, and one in Kubernetes a se
 	await desk.open(`/realms/${slug}/machines/web/trust?type=oidc`);
 	await fill("Claims", "sub=deploy\nteam=shop");
 	await trust();
-	await shows("The machine trusts another issuer.");
+	await shows(/\banother issuer\b/);
 	assert.deepEqual(await claimsOf("oidc"), { sub: "deploy", team: "shop" });
 	assert.match(String(await page.getByRole("row", { name: "oidc" }).textContent()), /sub="deploy" team="shop"/);
 	await page.getByRole("link", { name: "Trust Kubernetes" }).click();
 	await fill("uid of the service account", "0190d1c4-6a3e-4cc1-8f0e-0d7a3f1b2c4d");
 	await trust();
-	await shows("The machine trusts Kubernetes.");
+	await shows(/\bKubernetes\b/);
 	assert.deepEqual(await claimsOf("kubernetes"), {
 		"/kubernetes.io/serviceaccount/uid": "0190d1c4-6a3e-4cc1-8f0e-0d7a3f1b2c4d",
 	});

@@ -66,6 +66,7 @@ test("the pages, the help of commands and the summaries of endpoints are in plai
 /** Beginnings and words of comments in the sources. */
 const IN_COMMENTS: readonly (readonly [RegExp, string])[] = [
 	[/\/\*\*\s+(?:\*\s+)?(?:What|Whose|Who|Whoever)\b/g, "begin with a verb or a noun"],
+	[/\/\*\*\s+(?:\*\s+)?Makes what\b/g, "name the thing that it makes"],
 	...EVERYWHERE.map(
 		([phrase, better]) => [new RegExp(`(?:^\\s*(?:\\*|//|/\\*\\*)|\\s// ).*${phrase.source}`, "gim"), better] as const,
 	),

@@ -7,12 +7,12 @@ import { ok, refused } from "../harness/expect.ts";
 import { bind, machine, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
 import { gitlabClaims, type Issuer, startIssuer } from "../peers/issuer.ts";
 import { skipWithoutPostgres } from "../peers/postgres.ts";
-import { type BalancedServers, startBalancedServers } from "./balanced-servers.ts";
+import { type SharingServers, startBalancedServers } from "./sharing-servers.ts";
 
 const options = { skip: skipWithoutPostgres };
 
 const ends = new AsyncDisposableStack();
-let world: BalancedServers;
+let world: SharingServers;
 let issuer: Issuer;
 let slug: string;
 

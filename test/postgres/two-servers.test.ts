@@ -1,21 +1,20 @@
 /* Two servers as processes of their own, which share one database on a real PostgreSQL. */
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
-import { join } from "node:path";
 import process from "node:process";
 import { after, before, test } from "node:test";
-import { type Api, api } from "../harness/client.ts";
+import type { Api } from "../harness/client.ts";
 import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { apiToken, bind, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
 import type { Secret } from "../harness/resources.ts";
-import { type Server, startServer } from "../harness.ts";
-import { createDatabase, skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
+import type { Server } from "../harness.ts";
+import { skipWithoutPostgres } from "../peers/postgres.ts";
+import { startSharingServers } from "./sharing-servers.ts";
 
 const options = { skip: skipWithoutPostgres };
 
 const ends = new AsyncDisposableStack();
-let env: Record<string, string>;
 let servers: readonly Server[];
 let here: Api;
 let there: Api;
@@ -25,17 +24,9 @@ let slug: string;
 after(() => ends.disposeAsync());
 before(async () => {
 	if (skipWithoutPostgres !== false) return;
-	const postgres = await startPostgres();
-	ends.defer(postgres.stop);
-	env = { SVC_DATABASE_URL: createDatabase(postgres, "svc_shared") };
-	const first = await startServer({ env });
-	ends.defer(first.close);
-	env = { ...env, SVC_MASTER_KEY_FILE: join(first.data, "master.key") };
-	const second = await startServer({ env });
-	ends.defer(second.close);
-	servers = [first, second];
-	[here, there] = [api(first), api(second)];
-	admin = await person(here, "admin");
+	const world = await startSharingServers();
+	ends.defer(world.close);
+	({ servers, here, there, root: admin } = world);
 	({ slug } = await realm(here, admin));
 });
 

@@ -10,7 +10,7 @@ import { faultOfProfile } from "./profile.ts";
 const { authority } = await makeAuthority();
 const fields = readFields(new X509Certificate(issue(authority).certificate).raw);
 
-/** Gives the fields of the certificate with another value of one extension. */
+/** Returns the fields of the certificate with another value of one extension. */
 function withExtension(id: Buffer, value: Buffer): CertificateFields {
 	const others = fields.extensions.filter((extension) => !extension.id.equals(id));
 	return { ...fields, extensions: [...others, { id, value, isCritical: false }] };

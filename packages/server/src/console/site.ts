@@ -102,7 +102,7 @@ function entered(site: Site, result: NonNullable<Awaited<ReturnType<typeof answe
 	return "body" in result ? show(site, NOBODY, result) : moved(result);
 }
 
-/** Gives the dependencies of everything that makes a session. */
+/** Returns the dependencies of everything that makes a session. */
 function entryNeeds({ needs, sessions, cookies, challenges }: Site): RegisterNeeds {
 	return { ...needs, sessions, cookies, challenges };
 }

@@ -169,7 +169,7 @@ function reading(needs: BulkNeeds & NameNeeds): Route[] {
 	];
 }
 
-/** Says who deleted each secret. */
+/** Adds the names of those who deleted the secrets. */
 async function named(needs: NameNeeds, rows: Awaited<ReturnType<typeof listDeletedSecrets>>["rows"]) {
 	const names = await namesOf(
 		needs,

@@ -125,7 +125,7 @@ export interface Store extends Operations, BackupSource {
 	altered: Promise<void>;
 	/** Reports alterations to all servers that use the store: from then on, none of them trusts it. */
 	reportAltered(found: readonly string[]): Promise<void>;
-	/** Tells what stores the data, and whether it can be reached. */
+	/** Names the system that stores the data, and tells whether it can be reached. */
 	state(): StoreState;
 	/** Tells whether the server signs in to its database as a superuser. */
 	isSuperuser(): Promise<boolean>;

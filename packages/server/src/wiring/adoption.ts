@@ -8,14 +8,13 @@ import { rowKeysOf } from "../crypto/first-keys.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { requireMasterKey } from "../crypto/master-key.ts";
 import { FatalError } from "../errors.ts";
-import { TLS_FILES } from "../http/tls-files.ts";
 import { adoptRows, isBeforeMacs, markAdopted, migrateCopy, wasAdopted } from "../store/sqlite/adopt.ts";
-import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "../store/sqlite/files.ts";
 import { adoptRestored, hasDatabase } from "../store/sqlite/restored.ts";
 import { refuseAlteredSchema } from "../store/sqlite/schema-alterations.ts";
 import { openSnapshot, takeSnapshot } from "../store/sqlite/snapshots.ts";
 import { system } from "../system.ts";
 import { backUpBefore } from "./backups.ts";
+import { whileOffline } from "./offline-directory.ts";
 import type { Adoptable, AdoptionOptions, CopyTo, Inspected } from "./offline-model.ts";
 
 /**
@@ -29,10 +28,8 @@ export async function adoptDatabase(
 	{ again, confirm }: AdoptionOptions,
 ): Promise<{ rows: number; backup: string } | undefined> {
 	const { data_dir } = config;
-	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
-	const unlock = lockDataDirectory(data_dir);
 	const file = join(data_dir, "svc.db");
-	try {
+	return whileOffline(data_dir, async () => {
 		if (config.database !== undefined) {
 			const { adoptNetworked } = await import("./networked-adoption.ts");
 			return await adoptNetworked(config, { again, confirm }, (copyTo) => inspect(config, copyTo, false));
@@ -52,9 +49,7 @@ export async function adoptDatabase(
 		const rows = adoptRows(file, (shared) => rowKeysOf(key.reveal(), shared, system), event);
 		markAdopted(data_dir, event.timestamp);
 		return { rows, backup };
-	} finally {
-		unlock();
-	}
+	});
 }
 
 /**
@@ -64,10 +59,8 @@ export async function adoptDatabase(
  */
 export async function inspectDatabase(config: Config): Promise<Adoptable> {
 	const { data_dir } = config;
-	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
-	const unlock = lockDataDirectory(data_dir);
 	const file = join(data_dir, "svc.db");
-	try {
+	return whileOffline(data_dir, async () => {
 		if (config.database !== undefined) {
 			const { inspectNetworked } = await import("./networked-adoption.ts");
 			return await inspectNetworked(config, (copyTo) => inspect(config, copyTo, false));
@@ -75,9 +68,7 @@ export async function inspectDatabase(config: Config): Promise<Adoptable> {
 		if (!hasDatabase(data_dir)) throw noDatabase(data_dir);
 		refuseAlteredSchema(file);
 		return (await inspect(config, (to) => takeSnapshot(file, to), isBeforeMacs(file))).found;
-	} finally {
-		unlock();
-	}
+	});
 }
 
 const noDatabase = (data_dir: string) => new FatalError(`${data_dir} has no database: start the server to make one`);

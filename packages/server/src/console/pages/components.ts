@@ -27,7 +27,7 @@ export function roleOptions(chosen?: string): Html[] {
 	return options(["viewer", "member", "admin"], chosen);
 }
 
-/** Says what each role lets somebody do, for who chooses one. */
+/** Lists what each role allows, for a person who chooses one. */
 export const ROLES_IN_WORDS = html`<p class="quiet">A viewer sees every value, also of prod. A member also writes values. An admin also deletes them, and gives roles.</p>`;
 
 /** Offers the scopes of a token. */

@@ -74,7 +74,7 @@ test("a value of prod is shown only within 5 minutes of signing in with the pass
 	assert.equal(await post(secretPage, 60, reveal("dev")), "rule");
 });
 
-test("a session that began at a provider is asked again at once, unless the provider says that the person has just signed in there", async () => {
+test("a session that began at a provider is asked again immediately, unless the provider says that the person has just signed in there", async () => {
 	const reveal = { form: { action: "reveal" }, query: { env: "prod" }, provider: "corp" };
 	assert.match(await post(secretPage, 0, reveal), /^\/console\/confirm\?/);
 	assert.match(await post(secretPage, 0, { ...reveal, confirmed: 6 }), /^\/console\/confirm\?/);

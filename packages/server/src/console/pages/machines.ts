@@ -56,7 +56,7 @@ async function machines(needs: MachineListNeeds, { actor, params: [slug = ""], t
 	};
 }
 
-/** Says what a machine may do. */
+/** Describes the rights of a machine. */
 export function mayOf({ role, scopes, environment, engines }: Machine): string {
 	const roles = engines === null ? [] : (JSON.parse(engines) as string[]);
 	const only = [environment === null ? [] : [`secrets of ${environment}`], roles].flat();

@@ -40,7 +40,7 @@ export async function answerRegister(
 	}
 }
 
-/** Tells somebody that the invitation gave less than its maker promised. */
+/** Informs an invited person that some of the promised roles were not given. */
 function lessThanInvited(left_out: readonly LeftOutRole[]): Page {
 	return {
 		title: "Your account is made",
@@ -50,7 +50,7 @@ function lessThanInvited(left_out: readonly LeftOutRole[]): Page {
 	};
 }
 
-/** Returns what was typed, for the form: a stranger's megabyte is not worth escaping. */
+/** Returns what was typed, for the form. A long text is dropped: escaping a stranger's megabyte takes too long. */
 const shown = (typed = "") => (typed.length <= MAX_RAW_EMAIL ? typed : "");
 
 /** Shows the form: on a new server for its first account, else for somebody who was invited or may register. */

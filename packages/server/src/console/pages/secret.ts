@@ -120,7 +120,7 @@ function switchTo({ slug, key, environment }: SecretName): Html {
 /** Needs the script, which shows the button. */
 const COPYING = html`<button name="copy" value="yes" data-scripted="" hidden>Copy without showing</button>`;
 
-/** Says who wrote the current version, and when. */
+/** Shows the author and the time of the current version. */
 function lastWritten({ system }: SecretNeeds, newest: VersionInfo, people: ReadonlyMap<string, Names>): Html {
 	const { version, created_at, created_by, comment, expires_at } = newest;
 	const ending = expires_at === null ? "" : html`<p>Expires: ${expiryOf(newest, system.now().toISOString())}</p>`;

@@ -14,7 +14,7 @@ const FOR_ADMINS: readonly Link[] = [
 	["Providers", address`/console/providers`],
 ];
 
-/** Makes what the pages of the server share. @param current the title of the tab */
+/** Makes the parts that the pages of the server share. @param current the title of the tab */
 export function ofServer(current: string, actor: Actor): Pick<Page, "above" | "tabs"> {
 	return { tabs: { name: "Server", current, links: linksFor(actor) } };
 }

@@ -105,7 +105,7 @@ test("one directory is asked three questions, sixteen wait, and a further one is
 	assert.equal(limit.refused?.(), 1);
 });
 
-test("one that drops: at once, at a bind, at her bind, and in the middle of an answer", async (t) => {
+test("one that drops: on connecting, at a bind, at her bind, and in the middle of an answer", async (t) => {
 	await login(t, honest, lost, { greet: (socket) => void socket.destroy() });
 	await login(
 		t,

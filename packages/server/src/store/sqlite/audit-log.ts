@@ -210,7 +210,7 @@ export function* inGroups(seqs: Iterable<number>, first: number, size: number): 
 	if (failure !== undefined) throw failure;
 }
 
-/** Makes what tells whether the set that an event refers to names what was named. A database from before sets has none. */
+/** Makes the function that checks whether the set that an event refers to names what was named. A database from before sets has none. */
 function soundSets(db: Database): (event: StoredEvent) => boolean {
 	const hasSets = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'audit_key_set'").get() !== undefined;
 	const isSound = hasSets ? keySets(db).soundness() : () => false;
