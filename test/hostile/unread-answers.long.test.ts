@@ -15,12 +15,6 @@ const BUNDLE = "/docs/swagger-ui-bundle.js";
 /** Requests on a connection: more answers than the kernel takes when nobody reads them. */
 const REQUESTS = `GET ${BUNDLE} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(20);
 
-/** Sources that together hold 64 MiB, less what a newcomer leaves free. */
-const SOURCES = 255;
-
-/** Milliseconds between two reads of a trickle, and from its first to its last. */
-const [SIP_MS, TRICKLE_MS] = [1000, 40_000];
-
 /** Connections of a source, which together would hold 16 MiB. */
 const CONNECTIONS = 64;
 
@@ -74,38 +68,6 @@ test("large answers that four sources leave unread, and renew before they are ol
 	} finally {
 		over.abort();
 		await Promise.all(attack);
-	}
-	await eventually("everything is given back", async () => (await metric("used", "answer_bytes")) === 0);
-});
-
-/** Requests large answers from many addresses, and reads 1 KiB a second of every other one, and 16 KiB of the others. @returns what ends it */
-async function trickle(): Promise<() => void> {
-	const sources = Array.from({ length: SOURCES }, (_, at) => `127.0.8.${at + 1}`);
-	const sockets = (await Promise.all(sources.map((source) => openSecure(server, 1, source)))).flat();
-	for (const socket of sockets) {
-		// With a listener it is read on demand alone.
-		socket.on("readable", () => undefined);
-		socket.write(REQUESTS);
-	}
-	const timer = setInterval(() => {
-		for (const [at, socket] of sockets.entries()) socket.read(at % 2 === 0 ? 1024 : 16 * 1024);
-	}, SIP_MS);
-	return () => {
-		clearInterval(timer);
-		for (const socket of sockets) socket.destroy();
-	};
-}
-
-test(`answers that ${SOURCES} sources read at a trickle make room for another's`, async () => {
-	const ask = async () => (await client.send("GET", BUNDLE)).status === 200;
-	const end = await trickle();
-	try {
-		// The kernel takes 4 MiB of each first.
-		for (const until = performance.now() + TRICKLE_MS; performance.now() < until; await sleep(200))
-			await eventually("one makes room", ask, 20);
-		assert.ok((await metric("refused_total", "answer_bytes")) > 0, "all room was taken");
-	} finally {
-		end();
 	}
 	await eventually("everything is given back", async () => (await metric("used", "answer_bytes")) === 0);
 });
