@@ -18,7 +18,7 @@ const READERS = 127;
 /** Pieces of the answer that another reader asks for: more than one write. */
 const FEW = 10;
 
-/** Sends answers on real sockets: an endless one to whoever asks for `/`, and a finite one at any other path. */
+/** Sends answers on real sockets: an endless one for `/`, and a finite one for any other path. */
 async function serve() {
 	const limits = createLimits();
 	const answers = new Answers({ log: createTestLog().log, limits });
