@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { tamperWith } from "../../packages/server/src/testing/tamper.ts";
+import { untriggered } from "./other-tables.ts";
 import type { Forgery } from "./trial.ts";
 
 const ADMINS = "UPDATE account SET instance_admin = 1";
@@ -22,7 +22,7 @@ const bySql = (name: string, ...sql: string[]): Forgery => ({
 function emptied(database: DatabaseSync): void {
 	const tables = database.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name <> 'migration'");
 	const sql = tables.all().map(({ name }) => `DELETE FROM main.${name}`);
-	tamperWith(database, () => database.exec(sql.join("; ")));
+	untriggered(database, sql.join("; "));
 }
 
 /** Leaves a change in a write-ahead log or a journal next to a database, as a program does that was killed. */

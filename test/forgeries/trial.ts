@@ -90,6 +90,8 @@ export async function judge(world: ForgedWorld, api: Api): Promise<Outcome> {
 	const health = await api.get<{ checks: { database: string } }>("/health");
 	const answer = await api.get<{ status: string }>("/audit/verify", { token });
 	if (answer.status === 503 && /database_altered/.test(answer.text)) return "altered";
+	// A crash says nothing.
+	assert.ok(answer.status === 200 || answer.status === 503, `the verification answers ${answer.text}`);
 	if (answer.status !== 200 || answer.body.status !== "intact") return "noticed";
 	assert.ok(health.status === 200 || health.body.checks.database === "healthy", "health alone notices it");
 	return (await failures(api, token)).length > 0 ? "noticed" : "unnoticed";

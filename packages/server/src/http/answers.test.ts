@@ -29,10 +29,11 @@ import { publicRoute } from "./route.ts";
 const MIB = 1024 * 1024;
 const PIECE = "x".repeat(64 * 1024);
 
-/** Pieces that a route made, and answers that it released. */
+/** Pieces that a route made, answers that it released, and whether each was delivered. */
 interface Made {
 	pieces: number;
 	returned: number;
+	delivered?: boolean[];
 }
 
 /** Pieces, and the work of each in milliseconds. */
@@ -54,15 +55,18 @@ function makePieces(made: Made, count: number, { work = 0, fails = Number.POSITI
 
 /** A server with one route that gives this answer, to anybody or to whom `identify` finds. */
 async function serve(t: TestContext, answer: (made: Made) => unknown, identify?: () => Actor) {
-	const made: Made = { pieces: 0, returned: 0 };
+	const delivered: boolean[] = [];
+	const made = { pieces: 0, returned: 0, delivered };
 	const newHeaders = createHeaders(createTestSystem());
 	const limits = createLimits();
 	const { log, entries } = createTestLog();
 	const given = { method: "GET", path: "/", summary: "", status: 200, answer: v.unknown() } as const;
+	const handle = async ({ onAnswered }: { onAnswered: (listener: (isDelivered: boolean) => void) => void }) => {
+		onAnswered((isDelivered) => delivered.push(isDelivered));
+		return answer(made);
+	};
 	const needs = {
-		log,
-		metrics: { answered: () => undefined },
-		newHeaders,
+		...{ log, newHeaders, metrics: { answered: () => undefined } },
 		answers: new Answers({ log, limits }),
 		bodies: new Bodies(limits),
 		limits,
@@ -74,7 +78,7 @@ async function serve(t: TestContext, answer: (made: Made) => unknown, identify?:
 			isAltered: () => false,
 			identify: async () => identify?.() ?? assert.fail("nobody"),
 		},
-		[{ ...publicRoute({ ...given, handle: async () => answer(made) }), isPublic: identify === undefined }],
+		[{ ...publicRoute({ ...given, handle }), isPublic: identify === undefined }],
 	);
 	const admission = createAdmission({ newHeaders, limits }, ["127.0.0.1"]);
 	const listener = await listen(
@@ -182,6 +186,8 @@ test("HEAD makes nothing of it", async (t) => {
 test("what fails before anything is sent is answered with its own status, later it breaks the answer", async (t) => {
 	const early = await serve(t, (made) => makePieces(made, 100, { fails: 3 }));
 	assert.equal((await read(early.port)).statusCode, 403);
+	await until(() => early.made.delivered.length > 0);
+	assert.deepEqual(early.made.delivered, [false], "the refusal is none of it");
 	const late = await serve(t, (made) => makePieces(made, 100, { fails: 50 }));
 	const answer = await read(late.port);
 	assert.deepEqual([answer.statusCode, answer.isBroken], [200, true]);

@@ -219,7 +219,7 @@ function recipientOf(actor: Actor | undefined, ip: string): Recipient {
 
 function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered: boolean) => void): void {
 	if (outgoing.closed || outgoing.destroyed) setImmediate(() => listener(false));
-	else outgoing.once("close", () => listener(outgoing.writableFinished));
+	else outgoing.once("close", () => listener(outgoing.writableFinished && outgoing.statusCode < 400));
 }
 
 /** Makes every error's answer. */
