@@ -32,7 +32,8 @@ export async function startNodes(
 	const ports = await Promise.all(Array.from({ length: NODES }, freePort));
 	const balancer = await startBalancer(ports);
 	ends.defer(balancer.stop);
-	const common = { ...database.env, SVC_BASE_URL: `https://localhost:${balancer.port}`, ...env };
+	const url = `https://localhost:${balancer.port}`;
+	const common = { ...database.env, SVC_BASE_URL: url, ...env };
 	const start = async (port: number, more: Record<string, string>) => {
 		const node = await startOne({ program: SHARING, env: { ...common, ...more, SVC_LISTEN: `127.0.0.1:${port}` } });
 		ends.defer(node.close);
@@ -44,14 +45,14 @@ export async function startNodes(
 	const hasKey = Object.keys(env).some((name) => name.startsWith("SVC_MASTER_KEY"));
 	const key = hasKey ? {} : { SVC_MASTER_KEY_FILE: join(first.data, "master.key") };
 	await Promise.all(others.map((port) => start(port, key)));
-	return asOne(first, nodes, balancer.port, ends.move());
+	return asOne(url, first, nodes, ends.move());
 }
 
-function asOne(first: Server, nodes: readonly Server[], port: number, ends: AsyncDisposableStack): Server {
+function asOne(url: string, first: Server, nodes: readonly Server[], ends: AsyncDisposableStack): Server {
 	const ofAll = async <Result>(act: (node: Server) => Promise<Result>) => (await Promise.all(nodes.map(act)))[0];
 	const written = (from: "stdout" | "stderr") => nodes.map((node) => node[from]()).join("");
 	return {
-		url: `https://127.0.0.1:${port}`,
+		url,
 		data: first.data,
 		get pid() {
 			return first.pid;

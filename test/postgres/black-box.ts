@@ -13,13 +13,20 @@ const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
 /**
  * Runs test files with the data of each of their servers on PostgreSQL.
  * @param nodes servers behind each address
+ * @param left_out names of tests that do not run
  * @throws AssertionError with the failed tests
  */
-export async function runOnPostgres(files: readonly string[], nodes = 1): Promise<void> {
+export async function runOnPostgres(
+	files: readonly string[],
+	nodes = 1,
+	left_out: readonly string[] = [],
+): Promise<void> {
 	const postgres = await startPostgres();
 	await using _stop = { [Symbol.asyncDispose]: () => postgres.stop() };
 	const settings = { SVC_TEST_DATABASE_URL: addressOf(postgres, "postgres"), SVC_TEST_NODES: String(nodes) };
-	const child = spawn(process.execPath, ["--test", "--test-reporter=spec", ...files], {
+	const skipped = left_out.map((name) => `--test-skip-pattern=${name}`);
+	const flags = ["--test", "--test-concurrency=2", "--test-reporter=spec", ...skipped];
+	const child = spawn(process.execPath, [...flags, ...files], {
 		cwd: REPOSITORY,
 		env: { ...environment, ...settings },
 		stdio: ["ignore", "pipe", "inherit"],
