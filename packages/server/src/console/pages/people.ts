@@ -63,7 +63,7 @@ function line(account: Account, isSelf: boolean, token: Html): Html {
 	const admin = instance_admin ? "admin" : "";
 	const button: Button = (action, label) =>
 		html`<form method="post" action="/console/people">${token}<input type="hidden" name="user_id" value="${id}"><input type="hidden" name="action" value="${action}"><button aria-label="${label}: ${email}">${label}</button></form>`;
-	const change = html`<a href="/console/audit?actor=${email}" aria-label="Audit of ${email}">Audit</a><details><summary aria-label="Change ${email}">Change</summary>${isSelf ? "" : status(account, button)}<p>Revoking ends the sessions, the API tokens, the credentials of engines, and the identities that were linked in the last 30 days. It does not disable the account.</p>${button("revoke", "Revoke")}</details>`;
+	const change = html`<p><a href="/console/audit?actor=${email}" aria-label="Audit of ${email}">Audit</a></p><details><summary aria-label="Change ${email}">Change</summary>${isSelf ? "" : status(account, button)}<p>Revoking ends the sessions, the API tokens, the credentials of engines, and the identities that were linked in the last 30 days. It does not disable the account.</p>${button("revoke", "Revoke")}</details>`;
 	return html`<tr><th scope="row">${email}</th><td data-label="Name">${name}</td><td data-label="Since">${time(created_at)}</td><td data-label="State" class="type">${state}${admin}</td><td>${change}</td></tr>`;
 }
 

@@ -42,7 +42,7 @@ export function expirySection(
 	const form =
 		token === undefined || (isOver && enforce_expiry)
 			? ""
-			: html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="expire"><input type="hidden" name="if_version" value="${current.version}">${expiryField("expiry", current.expires_at, now)}<p><button>Change the expiry</button></p></form><p class="quiet">This writes the same value as a new version, and reads it for that.</p>`;
+			: html`<details><summary>Change it without a new value</summary><form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="expire"><input type="hidden" name="if_version" value="${current.version}">${expiryField("expiry", current.expires_at, now)}<p><button>Change the expiry</button></p></form><p class="quiet">This writes the same value as a new version, and reads it for that.</p></details>`;
 	return html`<section class="box" aria-labelledby="expires"><h2 id="expires">Expiry</h2><p>Expires: ${expiryOf(current, now)}. ${effect}</p>${over}${form}</section>`;
 }
 

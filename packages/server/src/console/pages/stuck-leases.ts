@@ -46,9 +46,9 @@ export async function stuckTable(needs: StuckNeeds, stuck: StuckLeases): Promise
 			: html`paused since a restore: <code>svc lease resume</code> goes on`;
 	const rows = leases.map((lease, at) => {
 		const { engine, realm, name, user_id, reason, attempts, last_error } = lease;
-		const ofRealm = isOfAllRealms ? html`<td data-label="Realm">${realm}</td>` : "";
-		const offered = hasActions ? html`<td><div class="row">${actions[at] ?? ""}</div></td>` : "";
-		return html`<tr><th scope="row" class="key">${name}</th>${ofRealm}<td data-label="Engine">${engine}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Must go">${REASONS[reason]}</td><td data-label="Last failure" class="bad">${last_error}</td><td data-label="Tries">${attempts}</td><td data-label="Next try">${nextTry(lease)}</td>${offered}</tr>`;
+		const ofRealm = isOfAllRealms ? html`<td data-label="Realm" class="whole">${realm}</td>` : "";
+		const offered = hasActions ? html`<td class="whole"><div class="row">${actions[at] ?? ""}</div></td>` : "";
+		return html`<tr><th scope="row" class="key">${name}</th>${ofRealm}<td data-label="Engine" class="type">${engine}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Must go">${REASONS[reason]}</td><td data-label="Last failure" class="bad">${last_error}</td><td data-label="Tries">${attempts}</td><td data-label="Next try">${nextTry(lease)}</td>${offered}</tr>`;
 	});
 	const headings = [
 		"Credential",
