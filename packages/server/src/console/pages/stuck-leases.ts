@@ -73,3 +73,8 @@ function untilNext({ due_at }: ListedLease, target: Target | undefined, now_ms: 
 		left_ms < MINUTE_MS ? [Math.ceil(left_ms / SECOND_MS), "s"] : [Math.ceil(left_ms / MINUTE_MS), "min"];
 	return html`in ${count} ${unit}`;
 }
+
+/** Leads to the page that abandons a lease. */
+export function abandoning({ id, name }: ListedLease): Html {
+	return html`<a href="/console/leases/${id}/abandon" aria-label="Abandon ${name}">Abandon</a>`;
+}
