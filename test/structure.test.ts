@@ -67,7 +67,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		// Decisions within a transaction use the nouns' own rules.
 		{
 			from: /^store\/(sqlite|postgres|memory)\//,
-			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|key-parts|granting-(types|rows)|rights|machine-rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
+			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|event-types|key-parts|granting-(types|rows)|rights|machine-rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
 		},
 		{ from: /^attempts\//, may: /^attempts\/model\.ts$/ },
 		{ from: /^policy\//, may: /^(policy\/|crypto\/(api-token|session)\.ts$|http\/route\.ts$)|\/model\.ts$/ },
@@ -120,7 +120,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		// The pages call the nouns' rules, as their routes do. Only the program's own constants are markup.
 		{
 			from: /^console\//,
-			may: /^console\/|^audit\/event-types\.ts$|^http\/(pages|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^engines\/(config\/(config|fields)|host\/(catalog|model))\.ts$|^(accounts|audit|backups|doctor|engines|factors|health|invitations|keys|leases|machines|policy|realms|resets|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
+			may: /^console\/|^http\/(pages|input)\.ts$|^crypto\/(session|key-set|keyring-model)\.ts$|^engines\/(config\/(config|fields)|host\/(catalog|model))\.ts$|^audit\/event-types\.ts$|^(accounts|audit|backups|doctor|engines|factors|health|invitations|keys|leases|machines|policy|realms|resets|revocation|secrets|sso|tokens|trusts)\/((?!routes)\w+|model)\.ts$/,
 		},
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{

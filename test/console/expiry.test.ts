@@ -26,6 +26,8 @@ errand("somebody sets the expiry of a secret, changes it alone, and sees what ha
 
 	const expiry = page.getByRole("region", { name: "Expiry" });
 	await expiry.getByText("Expires: 2040-01-31 12:00 UTC.").waitFor();
+	const unfold = () => expiry.getByText("Change it without a new value").click();
+	await unfold();
 	await expiry.getByLabel("Expires (UTC)").fill("2041-02-01T00:00:30");
 	await expiry.getByRole("button", { name: "Change the expiry" }).click();
 	await shows("Version 2 is written: the same value with another expiry.");
@@ -33,6 +35,7 @@ errand("somebody sets the expiry of a secret, changes it alone, and sees what ha
 	assert.equal(ok(await client.get<{ value: string }>(`/realms/${slug}/secrets/CERT`, { token })).value, "the-value");
 	assert.doesNotMatch(await page.content(), /the-value/);
 	assert.equal(await page.getByLabel("Expires (UTC)").first().inputValue(), "2041-02-01T00:00:30");
+	await unfold();
 	await expiry.getByLabel("Expires (UTC)").fill("");
 	await expiry.getByRole("button", { name: "Change the expiry" }).click();
 	await shows("Version 3 is written");

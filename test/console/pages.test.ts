@@ -126,7 +126,7 @@ test("the page Audit of the server shows what the API lists, by person and token
 	const account = await of("/console/account", his);
 	assert.match(account, new RegExp(`/console/audit\\?actor=${encodeURIComponent(bob.email)}">What you did<`));
 	assert.match(account, new RegExp(`/console/audit\\?token=${id}" aria-label="What the token ${name} did"`));
-	assert.match(await of("/console/audit?env=dev&realm="), /data-label="Realm">\S/);
+	assert.match(await of("/console/audit?env=dev&realm="), /data-label="Realm" class="whole">\S/);
 	assert.equal((await ask(server, "GET", "/console/audit?env=nowhere", session)).status, 400);
 	for (const who of [session, his]) assert.match(await of("/console/health", who), /href="\/console\/audit"/);
 });

@@ -155,8 +155,8 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
 
 /** Makes a lease that cannot be revoked. @returns its id */
 async function stuckLease({ client, admin, slug, configure, generate }: EngineWorld): Promise<string> {
-	await configure("memo-2", { note: REFUSING });
-	const made = await generate("memo-2", { role: "readonly", ttl: "1h" });
+	await configure("memo-2", { note: "another note" });
+	const made = await generate("memo-2", { role: "readonly", ttl: "1h", note: REFUSING });
 	ok(made);
 	const id = String(made.headers["x-lease-id"]);
 	ok(await client.delete(`/realms/${slug}/leases/${id}`, { token: admin.token }), 202);

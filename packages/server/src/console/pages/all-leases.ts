@@ -9,7 +9,7 @@ import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { askAgain } from "./confirm.ts";
 import type { LeasePageNeeds } from "./leases.ts";
 import { ofServer } from "./server-frame.ts";
-import { stuckTable } from "./stuck-leases.ts";
+import { abandoning, stuckTable } from "./stuck-leases.ts";
 
 /** Leases of each state that the page shows. */
 const PAGE = 100;
@@ -49,11 +49,6 @@ async function leases(needs: LeasePageNeeds, { actor }: Visit): Promise<Page> {
 			command`svc lease revoke-all --engine keyvalue`,
 		],
 	};
-}
-
-/** Leads to the page that abandons a lease. */
-export function abandoning({ id, name }: ListedLease): Html {
-	return html`<a href="/console/leases/${id}/abandon" aria-label="Abandon ${name}">Abandon</a>`;
 }
 
 async function askToAbandon(needs: LeasePageNeeds, { actor, token, params: [id = ""] }: Visit): Promise<Page> {

@@ -50,7 +50,7 @@ async function deleted(needs: DeletedRealmNeeds, { actor, query, token }: Visit)
 
 function line(row: Listed, people: ReadonlyMap<string, Names>, token: Html): Html {
 	const { id, slug, name, user_id, deleted_at, deleted_by, purge_at } = row;
-	const form = html`<form method="post" action="/console/deleted-realms" class="row">${token}<input type="hidden" name="id" value="${id}"><input type="hidden" name="was" value="${slug}"><input name="slug" type="text" value="${slug}" aria-label="Slug of the restored realm, was ${slug}" required autocomplete="off" spellcheck="false" autocapitalize="off"><button aria-label="Restore ${slug}">Restore</button></form>`;
+	const form = html`<form method="post" action="/console/deleted-realms" class="row">${token}<input type="hidden" name="id" value="${id}"><input type="hidden" name="was" value="${slug}"><label>Slug<span class="hidden"> of the restored realm, was ${slug}</span> <input name="slug" type="text" value="${slug}" required autocomplete="off" spellcheck="false" autocapitalize="off"></label><button aria-label="Restore ${slug}">Restore</button></form>`;
 	return html`<tr><th scope="row">${slug}</th><td data-label="Name">${name}</td><td data-label="Owner">${nameIn(people, user_id)}</td><td data-label="Deleted">${time(deleted_at)}</td><td data-label="By">${nameIn(people, deleted_by)}</td><td data-label="Restorable until">${time(purge_at)}</td><td>${form}</td></tr>`;
 }
 

@@ -65,7 +65,7 @@ export async function eventsTable(needs: AuditNeeds & NameNeeds, actor: Actor, l
 		rows.flatMap((row) => [row.actor, ...peopleIn(row.data)]),
 	);
 	const lines = rows.map(({ timestamp, type, actor: by, realm, data }) => {
-		const where = isOfRealm ? "" : html`<td data-label="Realm">${realm}</td>`;
+		const where = isOfRealm ? "" : html`<td data-label="Realm" class="whole">${realm}</td>`;
 		return html`<tr><td data-label="When">${time(timestamp)}</td><th scope="row" class="type">${type}</th><td data-label="Who" class="by">${nameIn(people, by)}</td>${where}<td data-label="Facts">${factsOf(data, people)}</td></tr>`;
 	});
 	const headings = ["When", "Event", "Who", ...(isOfRealm ? [] : ["Realm"]), "Facts"];

@@ -5,12 +5,11 @@ import type { QuestionNeeds } from "../../semaphore.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { abandoning } from "./all-leases.ts";
 import { bars } from "./chart.ts";
 import { table, time } from "./components.ts";
 import type { MemberPageNeeds } from "./members.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
-import { type StuckNeeds, stuckTable } from "./stuck-leases.ts";
+import { abandoning, type StuckNeeds, stuckTable } from "./stuck-leases.ts";
 
 /** Dependencies of the page of a realm's leases. */
 export type LeasePageNeeds = LeaseNeeds & MemberPageNeeds & QuestionNeeds & StuckNeeds;

@@ -35,7 +35,7 @@ async function settings(needs: MemberPageNeeds, { actor, token, params: [slug = 
 	const owner = nameIn(await namesOf(needs, [realm.user_id]), realm.user_id);
 	const changing = mayChange ? html`${naming(realm, token)}${transferring(slug, token)}` : facts(realm);
 	const ending = may("realms:manage")
-		? html`<h2>End</h2><p><a href="/console/realms/${slug}/settings/delete">Delete the realm ${slug}</a></p>`
+		? html`<h2>Deletion</h2><p><a href="/console/realms/${slug}/settings/delete">Delete the realm ${slug}</a></p>`
 		: "";
 	return {
 		...inRealm(slug, "Settings", may),

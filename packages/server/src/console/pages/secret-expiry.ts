@@ -1,9 +1,8 @@
 import { hasExpired } from "../../expiry.ts";
-import { check } from "../../http/input.ts";
-import { SetSecret, type VersionInfo } from "../../secrets/model.ts";
-import { getSecret, listVersions, type SecretName, setSecret } from "../../secrets/secrets.ts";
+import type { VersionInfo } from "../../secrets/model.ts";
+import type { SecretName } from "../../secrets/secrets.ts";
 import { type Html, html } from "../html.ts";
-import type { Fields, Moved, Visit } from "../page.ts";
+import type { Fields } from "../page.ts";
 import { time } from "./components.ts";
 import { pageOf, type SecretNeeds } from "./secret-name.ts";
 
@@ -42,17 +41,6 @@ export function expirySection(
 	const form =
 		token === undefined || (isOver && enforce_expiry)
 			? ""
-			: html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="expire"><input type="hidden" name="if_version" value="${current.version}">${expiryField("expiry", current.expires_at, now)}<p><button>Change the expiry</button></p></form><p class="quiet">This writes the same value as a new version, and reads it for that.</p>`;
+			: html`<details><summary>Change it without a new value</summary><form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="expire"><input type="hidden" name="if_version" value="${current.version}">${expiryField("expiry", current.expires_at, now)}<p><button>Change the expiry</button></p></form><p class="quiet">This writes the same value as a new version, and reads it for that.</p></details>`;
 	return html`<section class="box" aria-labelledby="expires"><h2 id="expires">Expiry</h2><p>Expires: ${expiryOf(current, now)}. ${effect}</p>${over}${form}</section>`;
-}
-
-/** Writes the current value again with another expiry. */
-export async function changeExpiry(needs: SecretNeeds, { actor, form }: Visit, name: SecretName): Promise<Moved> {
-	const { key, environment, slug } = name;
-	const [current] = (await listVersions(needs, actor, name, { limit: 1 })).rows;
-	const { value } = await getSecret(needs, actor, name, "console");
-	const changed = { expires_at: expiryIn(form), if_version: Number(form.if_version) };
-	const input = check(SetSecret, { key, environment, value, comment: current?.comment, ...changed });
-	const { version } = await setSecret(needs, actor, slug, input);
-	return { to: pageOf(name), message: `Version ${version} is written: the same value with another expiry.` };
 }

@@ -12,7 +12,7 @@ import { askAgain } from "./confirm.ts";
 import { readsSection } from "./reads-section.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { type Conflict, conflictBox } from "./secret-conflict.ts";
-import { changeExpiry, expiryField, expiryIn, expiryOf, expirySection } from "./secret-expiry.ts";
+import { expiryField, expiryIn, expiryOf, expirySection } from "./secret-expiry.ts";
 import { versionTable } from "./secret-history.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
 import { COLUMNS } from "./secrets.ts";
@@ -192,9 +192,18 @@ async function reveal(needs: SecretNeeds, visit: Visit, name: SecretName): Promi
 	return { to: pageOf(name) };
 }
 
+/** Writes the current value again with another expiry. */
 async function expire(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Moved> {
-	const asked = name.environment === "prod" ? await askAgain(needs, visit, pageOf(name)) : undefined;
-	return asked ?? changeExpiry(needs, visit, name);
+	const { actor, form } = visit;
+	const { key, environment, slug } = name;
+	const asked = environment === "prod" ? await askAgain(needs, visit, pageOf(name)) : undefined;
+	if (asked !== undefined) return asked;
+	const [current] = (await listVersions(needs, actor, name, { limit: 1 })).rows;
+	const { value } = await getSecret(needs, actor, name, "console");
+	const changed = { expires_at: expiryIn(form), if_version: Number(form.if_version) };
+	const input = check(SetSecret, { key, environment, value, comment: current?.comment, ...changed });
+	const { version } = await setSecret(needs, actor, slug, input);
+	return { to: pageOf(name), message: `Version ${version} is written: the same value with another expiry.` };
 }
 
 async function write(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Page | Moved> {

@@ -78,7 +78,7 @@ function search(slug: string, q: string): Html {
 const about = (slug: string): Html =>
 	html`<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`;
 
-/** What all rows of a page share. */
+/** Facts that all rows of a page share. */
 interface Shown {
 	slug: string;
 	now: string;

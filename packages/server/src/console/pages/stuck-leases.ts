@@ -46,9 +46,9 @@ export async function stuckTable(needs: StuckNeeds, stuck: StuckLeases): Promise
 			: html`paused since a restore: <code>svc lease resume</code> goes on`;
 	const rows = leases.map((lease, at) => {
 		const { engine, realm, name, user_id, reason, attempts, last_error } = lease;
-		const ofRealm = isOfAllRealms ? html`<td data-label="Realm">${realm}</td>` : "";
-		const offered = hasActions ? html`<td><div class="row">${actions[at] ?? ""}</div></td>` : "";
-		return html`<tr><th scope="row" class="key">${name}</th>${ofRealm}<td data-label="Engine">${engine}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Must go">${REASONS[reason]}</td><td data-label="Last failure" class="bad">${last_error}</td><td data-label="Tries">${attempts}</td><td data-label="Next try">${nextTry(lease)}</td>${offered}</tr>`;
+		const ofRealm = isOfAllRealms ? html`<td data-label="Realm" class="whole">${realm}</td>` : "";
+		const offered = hasActions ? html`<td class="whole"><div class="row">${actions[at] ?? ""}</div></td>` : "";
+		return html`<tr><th scope="row" class="key">${name}</th>${ofRealm}<td data-label="Engine" class="type">${engine}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Must go">${REASONS[reason]}</td><td data-label="Last failure" class="bad">${last_error}</td><td data-label="Tries">${attempts}</td><td data-label="Next try">${nextTry(lease)}</td>${offered}</tr>`;
 	});
 	const headings = [
 		"Credential",
@@ -72,4 +72,9 @@ function untilNext({ due_at }: ListedLease, target: Target | undefined, now_ms: 
 	const [count, unit] =
 		left_ms < MINUTE_MS ? [Math.ceil(left_ms / SECOND_MS), "s"] : [Math.ceil(left_ms / MINUTE_MS), "min"];
 	return html`in ${count} ${unit}`;
+}
+
+/** Leads to the page that abandons a lease. */
+export function abandoning({ id, name }: ListedLease): Html {
+	return html`<a href="/console/leases/${id}/abandon" aria-label="Abandon ${name}">Abandon</a>`;
 }
