@@ -71,7 +71,7 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/auth/identities", 200, "user", "session", "session", 64],
 	["DELETE /api/v1/auth/identities/{id}", 200, "user", "session", "session", FEW],
 	// Not in the specification: for `svc session` and the console.
-	["GET /api/v1/auth/sessions", 200, "user", "session", "session", ["page", 32]],
+	["GET /api/v1/auth/sessions", 200, "user", "session", "session", ["page", 96]],
 	["DELETE /api/v1/auth/sessions/{id}", 200, "user", "session", "session", FEW],
 	// Not in the specification: second factors. Design: §16
 	["GET /api/v1/auth/factors", 200, "user", "session", "session", FEW],

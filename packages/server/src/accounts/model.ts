@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, errorMessage, PlainText, RequiredText, Text } from "../messages.ts";
 import { EMAIL_TOO_LONG, MAX_EMAIL, MAX_RAW_EMAIL, normalEmail, normalizable } from "../normal-text.ts";
-import { type Port, read, write } from "../operation.ts";
+import { brief, type Port, read, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
@@ -157,6 +157,22 @@ export interface Session {
 	provider: string;
 }
 
+/** A use of a session. */
+export interface SessionUse {
+	/** ISO 8601 UTC. */
+	at: string;
+	/** Source address. */
+	ip: string;
+	/** Program that used it, as it names itself: at most MAX_AGENT characters. */
+	agent: string;
+}
+
+/** Characters of a program's name that are kept. */
+export const MAX_AGENT = 255;
+
+/** Sessions whose last use is kept. Design: §13 */
+export const MAX_SESSION_USES = 20_000;
+
 /** Use of a right code: a step of a factor, or a recovery code by its digest. The transaction checks that it was not used meanwhile. */
 export type FactorProof = { factor_id: string; step: number } | { digest: Buffer };
 
@@ -279,6 +295,10 @@ export const accountOperations = {
 		by: 2,
 	}),
 	session: read<(jti: string) => Session | undefined>(),
+	/** Keeps the last use of a session in place of the one before; of too many the longest unused are forgotten. */
+	noteUse: brief<(jti: string, use: SessionUse) => void>(),
+	/** Tells the last use of each session, where it is known. */
+	lastUses: brief<(jtis: readonly string[]) => (SessionUse | undefined)[]>(),
 	/** Lists an account's sessions that have not ended by the instant, in the order of their ids. */
 	sessions: read<(user_id: string, now: string, after: string, limit: number) => Session[]>(),
 	/** Forgets sessions that ended before the instant. */

@@ -5,12 +5,12 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import type { AccountStore, Session } from "./model.ts";
+import type { AccountStore, Session, SessionUse } from "./model.ts";
 
 /** Dependencies of the rules of one's own sessions. */
 export interface OwnSessionNeeds {
 	store: {
-		accounts: Pick<AccountStore, "session" | "sessions" | "holdings" | "closeSession">;
+		accounts: Pick<AccountStore, "session" | "sessions" | "holdings" | "closeSession" | "lastUses">;
 		audit: Pick<AuditStore, "append">;
 	};
 	system: Pick<System, "now">;
@@ -22,7 +22,7 @@ export async function listSessions(
 	{ store, system, keyring }: OwnSessionNeeds,
 	actor: Actor,
 	page: PageRequest,
-): Promise<{ rows: (Session & { current: boolean })[]; pagination: Pagination }> {
+): Promise<{ rows: (Session & { current: boolean; used: SessionUse | undefined })[]; pagination: Pagination }> {
 	const own = requireSession(actor, "list sessions");
 	const now = system.now().toISOString();
 	const { rows, pagination } = await readPage(keyring.cursorKey(), page, {
@@ -31,7 +31,9 @@ export async function listSessions(
 		position: ({ jti }) => jti,
 		count: async () => (await store.accounts.holdings(actor.user_id, now)).sessions,
 	});
-	return { rows: rows.map((session) => ({ ...session, current: session.jti === own })), pagination };
+	const uses = await store.accounts.lastUses(rows.map(({ jti }) => jti));
+	const shown = rows.map((session, at) => ({ ...session, current: session.jti === own, used: uses[at] }));
+	return { rows: shown, pagination };
 }
 
 /**

@@ -12,12 +12,14 @@ import { NODES } from "./migrations/0006-nodes.ts";
 import { LEASE_CLAIMS } from "./migrations/0007-lease-claims.ts";
 import { BRIEF_FACTS } from "./migrations/0008-brief-facts.ts";
 import { SHARED_WORK } from "./migrations/0009-shared-work.ts";
+import { SESSION_USES } from "./migrations/0010-session-uses.ts";
 import { narrowRights } from "./roles.ts";
 import { schemaObjects } from "./schema-objects.ts";
 
 /** The schema's history. Never edit a migration after a release; add a new one at the end. */
 const MIGRATIONS: readonly { name: string; sql: string }[] = [
 	...[ACCESS, CONTENT, LOG, VERSIONS_BY_AGE, INVITATIONS_BY_ID, NODES, LEASE_CLAIMS, BRIEF_FACTS, SHARED_WORK],
+	SESSION_USES,
 ];
 
 /** Makes the list of the migrations that were applied, unless it is there. */

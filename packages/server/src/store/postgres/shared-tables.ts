@@ -6,6 +6,7 @@ export const SHARED_TABLES: Readonly<Record<string, string>> = {
 	challenge_count: "bounds what is stored, and grants nothing: the challenge is marked in sso_used",
 	duty: "names the server that does work for all; work that is done twice does no harm",
 	lease_claim: "delays a revocation by the time of one claim at most",
+	session_use: "shown to a session's owner and to instance admins, decides nothing",
 	sso_code: "a box that opens under its own code alone; one that was taken is marked in sso_used",
 	node: "shown to people, decides nothing",
 };

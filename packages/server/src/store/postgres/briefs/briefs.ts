@@ -5,6 +5,7 @@ import type { ReadPool } from "../read-pools.ts";
 import type { Writer } from "../writer.ts";
 import { createAttempts } from "./attempts.ts";
 import { challengeChanges, countChallenges } from "./challenges.ts";
+import { createSessionUses } from "./session-uses.ts";
 import { codeChanges } from "./sso-codes.ts";
 
 /** Places of short-lived facts. */
@@ -25,6 +26,7 @@ export function createBriefs({ change, writer, pool, statements }: Ways): All<Br
 	const { useChallenge } = challengeChanges(change);
 	const { keepCode, takeCode } = codeChanges(change);
 	return {
+		accounts: createSessionUses(statements, pool),
 		attempts: createAttempts(statements, pool),
 		factors: {
 			useChallenge: inChange(useChallenge),
