@@ -41,7 +41,6 @@ async function person(needs: PersonPageNeeds, visit: Visit): Promise<Page> {
 		html`<form method="post" action="/console/people/${id}">${token}<input type="hidden" name="action" value="${action}"><button>${label}</button></form>`;
 	return {
 		...ofServer("People", actor),
-		above: [["People", address`/console/people`]],
 		title: email,
 		...(code === undefined ? {} : { refresh: ONCE_SECONDS }),
 		body: html`${shown}<p>${name}, since ${time(created_at)}. ${stateOf(found)}</p>
