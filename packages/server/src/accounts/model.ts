@@ -4,6 +4,7 @@ import { atMost, errorMessage, PlainText, RequiredText, Text } from "../messages
 import { EMAIL_TOO_LONG, MAX_EMAIL, MAX_RAW_EMAIL, normalEmail, normalizable } from "../normal-text.ts";
 import { brief, type Port, read, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
+import type { SessionUse } from "./session-uses.ts";
 
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
 const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
@@ -156,22 +157,6 @@ export interface Session {
 	/** Provider at which its owner signed in; empty for a password. */
 	provider: string;
 }
-
-/** A use of a session. */
-export interface SessionUse {
-	/** ISO 8601 UTC. */
-	at: string;
-	/** Source address. */
-	ip: string;
-	/** Program that used it, as it names itself: at most MAX_AGENT characters. */
-	agent: string;
-}
-
-/** Characters of a program's name that are kept. */
-export const MAX_AGENT = 255;
-
-/** Sessions whose last use is kept. Design: §13 */
-export const MAX_SESSION_USES = 20_000;
 
 /** Use of a right code: a step of a factor, or a recovery code by its digest. The transaction checks that it was not used meanwhile. */
 export type FactorProof = { factor_id: string; step: number } | { digest: Buffer };

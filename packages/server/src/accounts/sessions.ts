@@ -5,7 +5,8 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import type { AccountStore, Session, SessionUse } from "./model.ts";
+import type { AccountStore, Session } from "./model.ts";
+import type { SessionUse } from "./session-uses.ts";
 
 /** Dependencies of the rules of one's own sessions. */
 export interface OwnSessionNeeds {

@@ -1,4 +1,5 @@
-import { type AccountStore, MAX_AGENT } from "../accounts/model.ts";
+import type { AccountStore } from "../accounts/model.ts";
+import { MAX_AGENT } from "../accounts/session-uses.ts";
 import { tokenDigest } from "../crypto/api-token.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { AppError, unauthorized } from "../errors.ts";
