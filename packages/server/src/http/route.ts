@@ -86,7 +86,7 @@ export type Identify = (
 	request_id: string,
 	ip: string,
 	openTo?: OpenTo,
-	/** What the program calls itself. */
+	/** Name by which the program calls itself. */
 	agent?: string,
 ) => Promise<Actor>;
 
