@@ -124,9 +124,11 @@ test("Health and the chain say what the doctor found", async () => {
 
 test("the page of a person says whose and how much ends", async () => {
 	const bob = await person(client, "bob");
-	await apiToken(client, bob, "read");
+	const { name, token } = await apiToken(client, bob, "read");
 	const his = await read(`/console/people/${bob.id}`);
 	assert.match(his, /1 open session\s+1 API token\s/);
+	assert.match(his, new RegExp(`Open sessions.*password.*API tokens, without their values.*${name}`, "s"));
+	assert.ok(!his.includes(token));
 	assert.match(his, new RegExp(`Disabling ends 1 session and suspends 1 API token,.*Disable ${bob.email}`));
 	assert.match(
 		(await send(`people/${bob.id}`, { action: "disable" }))[1],
