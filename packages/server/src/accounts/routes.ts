@@ -32,7 +32,13 @@ export interface AccountRouteNeeds extends AccountNeeds, RegistrationNeeds {
 
 /** Spec: API › Accounts and login. Design: §7.1. */
 export function accountRoutes(needs: AccountRouteNeeds): Route[] {
-	return [...visitorRoutes(needs), ...ownSessionRoutes(needs), ...sessionRoutes(needs), ...userRoutes(needs), sessionsOfRoute(needs)];
+	return [
+		...visitorRoutes(needs),
+		...ownSessionRoutes(needs),
+		...sessionRoutes(needs),
+		...userRoutes(needs),
+		sessionsOfRoute(needs),
+	];
 }
 
 function visitorRoutes(needs: AccountRouteNeeds): Route[] {

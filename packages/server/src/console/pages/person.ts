@@ -16,7 +16,12 @@ import { stateOf } from "./people.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** Dependencies of the page of a person. */
-export type PersonPageNeeds = SessionNeedsOfAdmins & TokenNeedsOfAdmins & AccountNeeds & RevocationNeeds & ResetNeeds & AskAgainNeeds;
+export type PersonPageNeeds = SessionNeedsOfAdmins &
+	TokenNeedsOfAdmins &
+	AccountNeeds &
+	RevocationNeeds &
+	ResetNeeds &
+	AskAgainNeeds;
 
 const PATH = /^\/console\/people\/([^/]+)$/;
 
