@@ -56,6 +56,8 @@ errand("somebody ends a session on another machine, and keeps this one", async (
 	const { sessions } = ok(await client.get<{ sessions: { current: boolean }[] }>("/auth/sessions", { token }));
 	assert.equal(await page.getByRole("row").count(), sessions.length + 1);
 	assert.equal(await page.getByText("this one", { exact: true }).count(), 1);
+	const own = page.getByRole("row").filter({ hasText: "this one" });
+	assert.match(String(await own.textContent()), /Chrome on Linux127\.0\.0\.1/);
 	const isOpen = async (one: string) => (await client.get("/auth/whoami", { token: one })).status === 200;
 	await page
 		.locator("tr", { has: page.locator(`input[value="${sessionId(token)}"]`) })

@@ -26,7 +26,7 @@ after(() => ends.disposeAsync());
 interface Typist extends Keyboard {
 	readonly page: Page;
 	/** Waits for the message that follows a change. */
-	shows(text: RegExp): Promise<void>;
+	shown(text: RegExp): Promise<void>;
 	/** Waits for a page's heading. */
 	at(name: string): Promise<void>;
 }
@@ -41,8 +41,8 @@ function errand(what: string, path: () => string, run: (typist: Typist) => Promi
 		await keyboard.type(/^E-mail$/, email);
 		await keyboard.type(/^Password$/, password);
 		await page.keyboard.press("Enter");
-		const shows = (text: RegExp) => page.getByRole("status").getByText(text).waitFor();
-		await run({ ...keyboard, page, shows, at: (name) => heading(page, name) });
+		const shown = (text: RegExp) => page.getByRole("status").getByText(text).waitFor();
+		await run({ ...keyboard, page, shown, at: (name) => heading(page, name) });
 		assert.deepEqual(complaints, []);
 		await close();
 	});
@@ -76,20 +76,20 @@ errand(
 errand(
 	"somebody writes a version, goes back to the one before, ends a lease and signs out",
 	() => inRealm("/secrets/TYPED?env=dev"),
-	async ({ press, type, shows, at }) => {
+	async ({ press, type, shown, at }) => {
 		await at("TYPED in dev");
 		for (const value of ["one", "two"]) {
 			await type(/^New value$/, value);
 			await type(/^Comment/, "typed");
 			await press(/^Write$/);
-			await shows(value === "one" ? /Version 1/ : /Version 2/);
+			await shown(value === "one" ? /Version 1/ : /Version 2/);
 		}
 		await press(/^Roll back to version 1$/);
-		await shows(/as version 3/);
+		await shown(/as version 3/);
 		await press(/^Leases$/);
 		await at(`Leases of ${world.slug}`);
 		await press(/^End now: /);
-		await shows(/The credential is gone/);
+		await shown(/The credential is gone/);
 		await press(/^Sign out$/);
 		await at("Sign in");
 	},
@@ -98,7 +98,7 @@ errand(
 errand(
 	"somebody makes a realm and its first secret",
 	() => "/console",
-	async ({ press, type, choose, shows, at }) => {
+	async ({ press, type, choose, shown, at }) => {
 		const slug = unique("garden");
 		await at("Realms");
 		await type(/^Slug/, slug);
@@ -111,25 +111,25 @@ errand(
 		await at("services/a.b-c/KEY in staging");
 		await type(/^New value$/, "one");
 		await press(/^Write$/);
-		await shows(/Version 1 is written/);
+		await shown(/Version 1 is written/);
 	},
 );
 
 errand(
 	"somebody deletes a secret and restores it",
 	() => inRealm("/secrets/RESTORED?env=dev"),
-	async ({ press, type, shows, at }) => {
+	async ({ press, type, shown, at }) => {
 		await at("RESTORED in dev");
 		await type(/^New value$/, "one");
 		await press(/^Write$/);
-		await shows(/Version 1 is written/);
+		await shown(/Version 1 is written/);
 		await press(/^Delete RESTORED in dev$/);
 		await at("Delete RESTORED in dev?");
 		await press(/^Delete/);
-		await shows(/deleted/);
+		await shown(/deleted/);
 		await at(`Deleted secrets of ${world.slug}`);
 		await press(/^Restore RESTORED/);
-		await shows(/restored/);
+		await shown(/restored/);
 		const { value } = ok(
 			await world.client.get<{ value: string }>(`${secretPath(world.slug, "RESTORED")}?env=dev`, world.admin),
 		);
@@ -138,37 +138,38 @@ errand(
 );
 
 errand(
-	"somebody compares two environments and copies a key to the other",
+	"somebody compares two environments and promotes a key to the other",
 	() => inRealm("/compare?from=test&to=staging"),
-	async ({ page, press, shows, at }) => {
+	async ({ page, press, shown, at }) => {
 		await secret(world.client, world.admin, world.slug, "ONLY_IN_TEST", "one", { environment: "test" });
 		await at(`Compare environments of ${world.slug}`);
 		await page.reload();
 		await press(/ONLY_IN_TEST/, "Space");
-		await press(/I have looked/, "Space");
-		await press(/^Copy the ticked keys$/);
-		await shows(/copied/i);
+		await press(/^Promote the ticked keys$/);
+		await at("Promote 1 key from test to staging?");
+		await press(/^Promote 1 key to staging$/);
+		await shown(/ONLY_IN_TEST/);
 	},
 );
 
 errand(
 	"somebody invites a person, and changes and removes the role of another",
 	() => inRealm("/members"),
-	async ({ page, press, type, choose, shows, at }) => {
+	async ({ page, press, type, choose, shown, at }) => {
 		const bob = await person(world.client, "bob");
 		await bind(world.client, world.admin, world.slug, bob, "viewer");
 		await at(`Members of ${world.slug}`);
 		await page.reload();
 		await choose(new RegExp(`^New role of ${bob.email}$`), "member");
 		await press(new RegExp(`^Change the role of ${bob.email}$`));
-		await shows(/role is changed/);
+		await shown(/role is changed/);
 		await press(new RegExp(`^Remove ${bob.email}$`));
-		await shows(/role is removed/);
+		await shown(/role is removed/);
 		await press(/^Invite somebody$/);
 		await at(`Invite somebody into ${world.slug}`);
 		await type(/^E-mail/, `${unique("guest")}@example.test`);
 		await press(/^Invite$/);
-		await shows(/is invited/);
+		await shown(/is invited/);
 		await press(/^Copy the link$/);
 		await page
 			.getByRole("status")
@@ -182,7 +183,7 @@ errand(
 errand(
 	"somebody makes a machine, a token of it and a trust, and sees why a person may not write",
 	() => inRealm("/machines"),
-	async ({ page, press, type, shows, at }) => {
+	async ({ page, press, type, shown, at }) => {
 		const name = unique("typed");
 		await at(`Machines of ${world.slug}`);
 		await type(/^Name$/, name);
@@ -190,7 +191,7 @@ errand(
 		await press(/^Make the machine$/);
 		await at(`Machine ${name}`);
 		await press(/^Make the token$/);
-		await shows(/The token is made/);
+		await shown(/The token is made/);
 		await press(/^Trust Kubernetes$/);
 		await at("Trust Kubernetes");
 		await type(/^uid of the service account$/, "0190d1c4-6a3e-4cc1-8f0e-0d7a3f1b2c4d");
@@ -213,19 +214,19 @@ errand(
 errand(
 	"somebody makes and ends a token, and ends a session elsewhere",
 	() => "/console/account/token",
-	async ({ press, type, shows, at }) => {
+	async ({ press, type, shown, at }) => {
 		const name = unique("typed");
 		await at("New API token");
 		await type(/^Name/, name);
 		await press(/^Make the token$/);
-		await shows(/The token is made/);
+		await shown(/The token is made/);
 		await press(/^Your tokens$/);
 		await at("Your account");
 		await press(new RegExp(`^End the token ${name}$`));
-		await shows(/The token has ended/);
+		await shown(/The token has ended/);
 		await press(/^Where you are signed in$/);
 		await at("Your sessions");
 		await press(/^End the session that began/);
-		await shows(/The session has ended/);
+		await shown(/The session has ended/);
 	},
 );

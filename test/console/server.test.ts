@@ -1,10 +1,12 @@
 /* The pages of the server: what they show, and to whom. */
 import assert from "node:assert/strict";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
 import { ask, enter, ours, tokenOf } from "../harness/console.ts";
 import { ok } from "../harness/expect.ts";
-import { login, type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { apiToken, login, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { addFactor } from "../harness/totp.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -98,8 +100,52 @@ test("only the instance admin is offered the pages of the server, and can use th
 	assert.match(await read("/console/limits"), /Connections, of one source\s+connections_per_source\s+\d+\s+\d/);
 });
 
+test("Health and the chain say what the doctor found", async () => {
+	assert.match(await read("/console/health"), /The server is healthy/);
+	const key = join(server.data, "tls.key");
+	chmodSync(key, 0o644);
+	assert.match(await read("/console/doctor"), /The doctor found \d problems? that somebody has to act on/);
+	chmodSync(key, 0o600);
+	assert.match(
+		await read("/console/health"),
+		/reads, writes and encrypts, but has problems\.\s+The doctor found \d problem/,
+	);
+	const ofOther = await read("/console/health", other);
+	assert.match(ofOther, /but has problems/);
+	assert.doesNotMatch(ofOther, /doctor/i);
+	assert.match(await read("/console/chain"), /The doctor read it\s+20\d\d-.*all \d+ events are unaltered/);
+	const doctor = await ask(server, "GET", "/console/doctor", admin);
+	assert.match(doctor.text, /<a href="\/console\/backups">Make a backup<\/a>/);
+	assert.match(
+		await read("/console/health"),
+		/The server is healthy\.\s+The doctor found \d warnings?\s*, and no problem/,
+	);
+});
+
+test("the page of a person says whose and how much ends", async () => {
+	const bob = await person(client, "bob");
+	const { name, token } = await apiToken(client, bob, "read");
+	const his = await read(`/console/people/${bob.id}`);
+	assert.match(his, /1 open session\s+1 API token\s/);
+	assert.match(his, new RegExp(`Open sessions.*password.*API tokens, without their values.*${name}`, "s"));
+	assert.ok(!his.includes(token));
+	assert.match(his, new RegExp(`Disabling ends 1 session and suspends 1 API token,.*Disable ${bob.email}`));
+	assert.match(
+		(await send(`people/${bob.id}`, { action: "disable" }))[1],
+		/bob-\S+ is disabled: 1 session ended, 1 API token suspended/,
+	);
+	await send(`people/${bob.id}`, { action: "enable" });
+	await login(client, bob);
+	const [, ended] = await send(`people/${bob.id}`, { action: "revoke" });
+	assert.match(ended, /What bob-\S+ held has ended: 1 session, 1 API token, 0 linked identities/);
+});
+
 test("the instance admin makes a backup and rotates a key", async () => {
-	assert.match(await read("/console/backups"), /No backup yet/);
+	const shown = await read("/console/backups");
+	assert.match(shown, /No backup yet/);
+	assert.ok(shown.includes(`In the folder  ${server.data}/backups  on the server`), shown);
+	assert.ok(shown.includes(`It is the file  ${server.data}/master.key`), shown);
+	assert.ok(shown.includes(`svc restore ${server.data}/backups/NAME --replace`), shown);
 	const [made, message] = await send("backups", {});
 	assert.deepEqual([made, /^The backup svc-\S+ is made and verified\.$/.test(message)], [303, true], message);
 	assert.match(await read("/console/backups"), /svc-\S+\s+20\d\d-.*MiB/);

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import type { ListedPage } from "./console-world.ts";
 import type { EngineWorld } from "./engine-world.ts";
 import { ok } from "./expect.ts";
-import { invitation, machineToken, PASSWORD, realm, secret, secretPath } from "./fixtures.ts";
+import { invitation, machineToken, PASSWORD, realm, secret, secretPath, unique } from "./fixtures.ts";
 
 const OLD = "payments/OLD_URL";
 const KEY = "payments/DB_URL";
@@ -43,10 +43,28 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 		},
 	},
 	inRealm("invite", "invite", "Invite somebody into shop"),
+	{
+		...inRealm("invite-made", "invite", "Invite somebody into shop"),
+		async prepare(page) {
+			await page.getByLabel("E-mail").fill(`${unique("invited")}@example.test`);
+			await page.getByRole("button", { name: "Invite" }).click();
+			await page.locator("#link").waitFor();
+		},
+	},
 	{ ...inRealm("machines", "machines", "Machines of shop"), prepare: unfold(ENGINES) },
+	{
+		...inRealm("machines-refused", "machines", "Machines of shop"),
+		async prepare(page) {
+			await page.getByLabel("Name").fill("deploy");
+			await page.getByRole("button", { name: "Make the machine" }).click();
+			await page.getByRole("alert").waitFor();
+		},
+	},
 	inRealm("machine", "machines/deploy", "Machine deploy"),
 	inRealm("machine-delete", "machines/deploy/delete", "Delete the machine deploy?"),
 	inRealm("trust-github", "machines/deploy/trust?type=github", "Trust GitHub Actions"),
+	inRealm("trust-gitlab", "machines/deploy/trust?type=gitlab", "Trust GitLab CI"),
+	inRealm("trust-kubernetes", "machines/deploy/trust?type=kubernetes", "Trust Kubernetes"),
 	inRealm("trust-oidc", "machines/deploy/trust?type=oidc", "Trust another issuer"),
 	{
 		name: "explain",

@@ -35,7 +35,7 @@ import { type TrustPageNeeds, trustPage } from "./pages/trust.ts";
 type MadeHere = "sessions" | "cookies" | "challenges";
 
 /** Dependencies of the console: those of the rules that its pages call. */
-export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
+export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions" | "noted"> &
 	FactorCheckNeeds &
 	Omit<SignInNeeds, MadeHere> &
 	RealmPageNeeds &

@@ -4,7 +4,7 @@ import { AppError } from "../errors.ts";
 import { type Challenges, createChallenges } from "../factors/challenges.ts";
 import { parseQuery } from "../http/input.ts";
 import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
-import { identifySession, lacksFactor } from "../policy/authenticate.ts";
+import { identifySession, lacksFactor, type SessionOwnerNeeds } from "../policy/authenticate.ts";
 import type { Actor } from "../policy/model.ts";
 import { answerForm, answerPage, type Use } from "./answer.ts";
 import { type Cookies, cookiesFor } from "./cookies.ts";
@@ -35,6 +35,8 @@ interface Site {
 	sessions: SessionTokens;
 	drafts: ReturnType<typeof createDrafts>;
 	challenges: Challenges;
+	/** Sessions whose last use was noted within the last minute. */
+	noted: SessionOwnerNeeds["noted"];
 	notes: { get(jti: string): Notes | undefined; set(jti: string, notes: Notes): unknown };
 	endpoints: readonly Endpoint[];
 }
@@ -51,6 +53,7 @@ export function createSite(needs: SiteNeeds, is_chosen: boolean): Pages {
 		layout: createLayout(),
 		cookies: cookiesFor(origin),
 		sessions: createSessionTokens(() => needs.keyring.session(), needs.system, CONSOLE_TYPE),
+		noted: createCache<string, number>(MAX_NOTES),
 		notes: createCache<string, Notes>(MAX_NOTES),
 		drafts: createDrafts(),
 		challenges,
@@ -79,8 +82,11 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	const isPost = request.method === "POST";
 	if (!isPost && request.method !== "GET") throw notAllowed();
 	const token = site.cookies.read(request.headers.cookie);
-	const identity = { ...site.needs, sessions: site.sessions };
-	const actor = token && (await identifySession(identity, token, request.request_id, request.ip));
+	const { needs, sessions, noted } = site;
+	const identity = { ...needs, sessions, noted };
+	const actor =
+		token &&
+		(await identifySession(identity, token, request.request_id, request.ip, request.headers["user-agent"] ?? ""));
 	// A cookie that opens nothing is a stranger's.
 	const form = isPost ? await request.readForm(actor ? undefined : STRANGERS_FORM_BYTES) : {};
 	const [pathname = ""] = request.target.split("?");

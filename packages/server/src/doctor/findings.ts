@@ -1,6 +1,6 @@
 import type { Check } from "./model.ts";
 
-/** What the doctor found, and when. */
+/** Findings of the doctor, and their time. */
 export interface Examination {
 	/** ISO 8601 UTC. */
 	at: string;

@@ -136,8 +136,8 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	if (needs.keepUp !== undefined && route.trustsNothing !== true) await needs.keepUp();
 	if (needs.isAltered() && route.trustsNothing !== true) throw new AppError("database_altered", ALTERED);
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
-	const { authorization, cookie, host, "if-none-match": if_none_match } = incoming.headers;
-	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip, route));
+	const { authorization, cookie, host, "if-none-match": if_none_match, "user-agent": agent } = incoming.headers;
+	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip, route, agent));
 	// Before the body: the server does not wait for a stranger's.
 	const early = await identify();
 	const isWhole = route.body === undefined || isHere(incoming);

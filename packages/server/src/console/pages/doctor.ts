@@ -53,7 +53,7 @@ export function verdictOf(checks: readonly Pick<Check, "status">[]): Html {
 
 function line({ name, status, message, hint }: Check, engines: readonly string[]): Html {
 	const page = status === "ok" ? undefined : pageOf(name, engines);
-	const link = page === undefined ? "" : html` <a href="${page[1]}">${page[0]}</a>`;
+	const link = page === undefined ? "" : html`<p class="about"><a href="${page[1]}">${page[0]}</a></p>`;
 	return html`<tr><th scope="row" class="type">${name.replaceAll("_", " ")}</th><td data-label="State" class="type ${CLASSES[status]}">${status}</td><td data-label="Finding">${message}</td><td data-label="What to do">${hint}${link}</td></tr>`;
 }
 

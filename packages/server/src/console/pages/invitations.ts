@@ -67,7 +67,7 @@ If the page asks for the code of your invitation: ${code}
 Your e-mail there must be ${email}.`;
 	const more = html`<p>The link alone</p>${copied("link", link, "Copy the link")}<p>The code alone, which works with this e-mail only</p>${copied("code", code, "Copy the code")}`;
 	const note =
-		"Send it only to the person you invited. Who registers without the code gets none of the roles, and cannot use the invitation later: give the roles on the page Members then.";
+		"Send it only to the person you invited. An account that they make without the code has none of the roles, and the invitation no longer works: give the roles on the page Members then.";
 	return onceBox(`Message to ${email}`, message, note, more);
 }
 

@@ -9,7 +9,7 @@ const RIGHTS: Readonly<Record<Capability, string>> = {
 	"audit:read": "read the audit log",
 };
 
-/** What a right allows whose token needs the scope delete. */
+/** Names what a right also allows where its token needs the scope delete. */
 const RIGHTS_TO_REMOVE: Partial<Record<Capability, string>> = {
 	"realms:manage": "delete the realm",
 	"policy:manage": "take roles away, end invitations, delete machines",

@@ -7,9 +7,18 @@ import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about short-lived facts. */
 export async function briefFactContract(openStore: OpenStore): Promise<void> {
-	const { attempts, sso, trusts } = (await openStore({ after })).store;
+	const { accounts, attempts, sso, trusts } = (await openStore({ after })).store;
 
 	const digest = () => hash("sha256", newId(), "buffer");
+
+	test("the last use of a session is kept, and no other session's is shown in its place", async () => {
+		const [one, other] = [newId(), newId()];
+		const use = (ip: string) => ({ at: "2030-01-01T12:00:00.000Z", ip, agent: `Firefox "7" of ${ip}` });
+		assert.deepEqual(await accounts.lastUses([one, other]), [undefined, undefined]);
+		await accounts.noteUse(one, use("192.0.2.1"));
+		await accounts.noteUse(one, use("192.0.2.2"));
+		assert.deepEqual(await accounts.lastUses([other, one]), [undefined, use("192.0.2.2")]);
+	});
 
 	test("a finished login is taken once, by one of ten that bring its code at the same time, until it ends", async () => {
 		const code = (until_ms: number) => ({ digest: digest(), sealed: Buffer.from(newId()), until_ms });

@@ -9,6 +9,7 @@ export const SHARED_TABLES: Readonly<Record<string, string>> = {
 	jwt_source:
 		"reports a second source; the event of each token has the JWT's id and the address, whatever these rows say",
 	lease_claim: "delays a revocation by the time of one claim at most",
+	session_use: "shown to a session's owner and to instance admins, decides nothing",
 	sso_code: "a box that opens under its own code alone; one that was taken is marked in sso_used",
 	node: "shown to people; a master key waits for its servers, or goes on without one, which then refuses every request",
 };

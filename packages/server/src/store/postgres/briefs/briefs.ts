@@ -6,6 +6,7 @@ import type { Writer } from "../writer.ts";
 import { createAttempts } from "./attempts.ts";
 import { challengeChanges, countChallenges } from "./challenges.ts";
 import { createJwtSources } from "./jwt-sources.ts";
+import { createSessionUses } from "./session-uses.ts";
 import { codeChanges } from "./sso-codes.ts";
 
 /** Places of short-lived facts. */
@@ -29,6 +30,7 @@ export function createBriefs({ change, writer, pool, statements }: Ways): All<Br
 	const { useChallenge } = challengeChanges(change);
 	const { keepCode, takeCode } = codeChanges(change);
 	return {
+		accounts: createSessionUses(statements, pool),
 		attempts: createAttempts(statements, pool),
 		factors: {
 			useChallenge: inChange(useChallenge),
