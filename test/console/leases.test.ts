@@ -83,7 +83,10 @@ async function abandonsOne(
 	stuck: { id: string; name: string },
 ): Promise<void> {
 	const all = async (who: { cookie: string }, path = "") => ask(world.server, "GET", `/console/leases${path}`, who);
-	assert.match((await all(owner)).text, new RegExp(`${stuck.name}</th><td data-label="Realm" class="whole">${world.slug}<`));
+	assert.match(
+		(await all(owner)).text,
+		new RegExp(`${stuck.name}</th><td data-label="Realm" class="whole">${world.slug}<`),
+	);
 	assert.equal((await all(his)).status, 403);
 	const page = `/${stuck.id}/abandon`;
 	assert.match((await all(owner, page)).text, new RegExp(`<code>${stuck.name}</code> of keyvalue`));

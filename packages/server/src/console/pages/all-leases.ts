@@ -1,10 +1,10 @@
 import { check } from "../../http/input.ts";
 import { AbandonLease, abandonLease, listAllLeases } from "../../leases/leases.ts";
-import type { LeaseState, ListedLease } from "../../leases/model.ts";
+import type { LeaseState } from "../../leases/model.ts";
 import { nameIn, namesOf } from "../../names.ts";
 import { requireInstanceAdmin } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
-import { address, type Html, html } from "../html.ts";
+import { address, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { askAgain } from "./confirm.ts";
 import type { LeasePageNeeds } from "./leases.ts";
