@@ -1,6 +1,6 @@
 import { check } from "../../http/input.ts";
 import { AbandonLease, abandonLease, listAllLeases } from "../../leases/leases.ts";
-import type { LeaseState, } from "../../leases/model.ts";
+import type { LeaseState } from "../../leases/model.ts";
 import { nameIn, namesOf } from "../../names.ts";
 import { requireInstanceAdmin } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
