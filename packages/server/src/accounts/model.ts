@@ -3,8 +3,7 @@ import type { AuditEvent } from "../audit/model.ts";
 import { atMost, errorMessage, PlainText, RequiredText, Text } from "../messages.ts";
 import { EMAIL_TOO_LONG, MAX_EMAIL, MAX_RAW_EMAIL, normalEmail, normalizable } from "../normal-text.ts";
 import { brief, type Port, read, write } from "../operation.ts";
-import type { Role } from "../policy/model.ts";
-import type { SessionUse } from "./session-uses.ts";
+import type { Role, SessionUse } from "../policy/model.ts";
 
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
 const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;

@@ -3,11 +3,10 @@ import { AppError } from "../errors.ts";
 import { hasExpired } from "../expiry.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { type RefusalNeeds, requireInstanceAdmin, requireSession } from "../policy/authorize.ts";
-import type { Actor } from "../policy/model.ts";
+import type { Actor, SessionUse } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { userNotFound } from "./accounts.ts";
 import type { AccountStore, Session } from "./model.ts";
-import type { SessionUse } from "./session-uses.ts";
 
 /** Dependencies of the rules of one's own sessions. */
 export interface OwnSessionNeeds {

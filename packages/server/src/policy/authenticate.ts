@@ -1,5 +1,4 @@
 import type { AccountStore } from "../accounts/model.ts";
-import { MAX_AGENT } from "../accounts/session-uses.ts";
 import { tokenDigest } from "../crypto/api-token.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { AppError, unauthorized } from "../errors.ts";
@@ -9,7 +8,7 @@ import type { Identify } from "../http/route.ts";
 import type { System } from "../system.ts";
 import { FOR_BACKUPS, type TokenStore } from "../tokens/model.ts";
 import { logRefusal, type RefusalNeeds, refuseBackupToken, refuseMachine } from "./authorize.ts";
-import { type Actor, SCOPES, type Scope } from "./model.ts";
+import { type Actor, MAX_AGENT, SCOPES, type Scope } from "./model.ts";
 
 /** Dependencies of authentication. */
 export interface IdentityNeeds {

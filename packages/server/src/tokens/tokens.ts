@@ -1,4 +1,3 @@
-import { userNotFound } from "../accounts/accounts.ts";
 import type { AccountStore } from "../accounts/model.ts";
 import { type AuditStore, eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
@@ -199,7 +198,8 @@ export async function listTokensOf(
 ): Promise<{ rows: ApiToken[]; pagination: Pagination }> {
 	await requireInstanceAdmin(needs, actor, "read");
 	const { accounts, tokens } = needs.store;
-	if ((await accounts.byId(user_id)) === undefined) throw userNotFound();
+	if ((await accounts.byId(user_id)) === undefined)
+		throw new AppError("not_found", "user not found: `svc users list` shows the accounts");
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `tokens of ${user_id}`,
 		read: (after = "", limit) => tokens.list(user_id, after, limit),

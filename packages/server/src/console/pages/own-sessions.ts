@@ -1,5 +1,5 @@
-import type { SessionUse } from "../../accounts/session-uses.ts";
 import { endSession, listSessions, type OwnSessionNeeds } from "../../accounts/sessions.ts";
+import type { SessionUse } from "../../policy/model.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";

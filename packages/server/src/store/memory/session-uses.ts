@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { MAX_SESSION_USES, type SessionUse } from "../../accounts/session-uses.ts";
+import { MAX_SESSION_USES, type SessionUse } from "../../policy/model.ts";
 import type { Briefs } from "../store.ts";
 
 /** Remembers where and when each session was last used. */

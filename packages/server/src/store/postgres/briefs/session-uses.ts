@@ -1,4 +1,4 @@
-import { MAX_SESSION_USES, type SessionUse } from "../../../accounts/session-uses.ts";
+import { MAX_SESSION_USES, type SessionUse } from "../../../policy/model.ts";
 import type { Briefs } from "../../store.ts";
 import type { Sql } from "../connection.ts";
 import type { Async } from "../database.ts";
