@@ -6,13 +6,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTestDatabase } from "./harness/database.ts";
+import { listening } from "./harness/listening.ts";
 import { NODES, startNodes } from "./harness/nodes.ts";
 import { CACHED, PROGRAM, type Program } from "./harness/program.ts";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 const START_TIMEOUT_MS = 180_000;
 const STOP_TIMEOUT_MS = 120_000;
-const LISTENING = /listening on (https?:\/\/\S+)/;
 
 /** Settings of one test server: environment variables in addition to the few of every test server. */
 export interface ServerOptions {
@@ -153,32 +153,12 @@ async function start(
 	child.stderr.setEncoding("utf8").on("data", (text: string) => {
 		written.stderr += text;
 	});
-	const closed = once(child, "close");
-	const url = await listening(child, written);
-	return { child, closed, url, ca: await readFile(join(data, "tls.crt"), "utf8") };
-}
-
-function listening(child: ChildProcess, written: { stdout: string; stderr: string }): Promise<string> {
-	return new Promise((resolve, reject) => {
-		let output = "";
-		const fail = (why: string): void => reject(new Error(`the server ${why}\n${output}\n${written.stderr}`));
-		const timeout = setTimeout(() => {
-			child.kill("SIGKILL");
-			fail("did not listen in time");
-		}, START_TIMEOUT_MS);
-		child.once("close", (code) => {
-			clearTimeout(timeout);
-			fail(`ended with exit code ${String(code)} before it listened`);
-		});
-		child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-			output += text;
-			written.stdout += text;
-			const url = LISTENING.exec(output)?.[1];
-			if (url === undefined) return;
-			clearTimeout(timeout);
-			resolve(url);
-		});
+	child.stdout.setEncoding("utf8").on("data", (text: string) => {
+		written.stdout += text;
 	});
+	const closed = once(child, "close");
+	const url = await listening(child, START_TIMEOUT_MS, () => written.stderr);
+	return { child, closed, url, ca: await readFile(join(data, "tls.crt"), "utf8") };
 }
 
 /** Waits for the streams too, so that the last lines of the log are there. Kills a server that goes on, or the tests would wait forever. */

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { api } from "./harness/client.ts";
+import { eventually } from "./harness/engine-world.ts";
 import { ok } from "./harness/expect.ts";
 import { type Server, startServer } from "./harness.ts";
 
@@ -18,7 +18,7 @@ const skip = missing === undefined ? false : `${missing} is not installed: apt-g
 
 let folder: string;
 let systemd: ChildProcess | undefined;
-const heard: string[] = [];
+const messages: string[] = [];
 let server: Server;
 
 before(async () => {
@@ -27,8 +27,8 @@ before(async () => {
 	if (!skip) {
 		systemd = spawn("python3", [PEER, socket], { stdio: ["ignore", "pipe", "inherit"] });
 		assert.ok(systemd.stdout);
-		createInterface(systemd.stdout).on("line", (line) => heard.push(JSON.parse(line)));
-		await hears(/^listening$/);
+		createInterface(systemd.stdout).on("line", (line) => messages.push(JSON.parse(line)));
+		await received(/^listening$/);
 	}
 	server = await startServer({ env: skip ? {} : { NOTIFY_SOCKET: socket, WATCHDOG_USEC: "300000" } });
 });
@@ -41,31 +41,28 @@ after(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-/** Waits up to two minutes for one more such message, and returns it. */
-async function hears(pattern: RegExp, before = 0): Promise<string> {
-	for (let tries = 0; tries < 6000; tries++) {
-		const found = heard.filter((message) => pattern.test(message))[before];
-		if (found !== undefined) return found;
-		await sleep(20);
-	}
-	throw new Error(`systemd heard only ${JSON.stringify(heard)}`);
+/** Waits for one more such message to systemd, and returns it. */
+async function received(pattern: RegExp, before = 0): Promise<string> {
+	const found = () => messages.filter((message) => pattern.test(message))[before];
+	await eventually(`${pattern} after ${before} others`, () => found() !== undefined);
+	return found() ?? assert.fail();
 }
 
-const count = (pattern: RegExp) => heard.filter((message) => pattern.test(message)).length;
+const count = (pattern: RegExp) => messages.filter((message) => pattern.test(message)).length;
 
-test("systemd hears that the service is ready, and where", { skip }, async () => {
-	assert.equal(await hears(/READY/), `READY=1\nSTATUS=listening on ${server.url}`);
+test("systemd is notified that the service is ready, and where", { skip }, async () => {
+	assert.equal(await received(/READY/), `READY=1\nSTATUS=listening on ${server.url}`);
 });
 
-test("systemd hears that it is alive, again and again", { skip }, async () => {
-	await hears(/^WATCHDOG=1$/, 2);
+test("systemd is notified again and again that the service is alive", { skip }, async () => {
+	await received(/^WATCHDOG=1$/, 2);
 });
 
-test("systemd hears of a reload, and of its end", { skip }, async () => {
+test("systemd is notified of a reload, and of its end", { skip }, async () => {
 	const ready = count(/^READY=1$/);
 	process.kill(server.pid, "SIGHUP");
-	await hears(/^RELOADING=1$/);
-	await hears(/^READY=1$/, ready);
+	await received(/^RELOADING=1$/);
+	await received(/^READY=1$/, ready);
 });
 
 test("a storm of signals ends nothing, opens no debugger and writes no report", async () => {
@@ -79,7 +76,7 @@ test("a storm of signals ends nothing, opens no debugger and writes no report", 
 	ok(await api(server).get("/health"));
 });
 
-test("systemd hears that the service ends", { skip }, async () => {
+test("systemd is notified that the service ends", { skip }, async () => {
 	await server.stop();
-	await hears(/^STOPPING=1$/);
+	await received(/^STOPPING=1$/);
 });

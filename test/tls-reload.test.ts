@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "node:tls";
 import { createServerCertificate } from "../packages/x509/src/index.ts";
 import { api } from "./harness/client.ts";
+import { eventually } from "./harness/engine-world.ts";
 import { ok } from "./harness/expect.ts";
 import { type Server, startServer } from "./harness.ts";
 
@@ -35,10 +35,7 @@ async function reload(certificate: string, key: string, event: string): Promise<
 	await writeFile(join(server.data, "tls.key"), key);
 	const before = server.stderr().split(event).length;
 	process.kill(server.pid, "SIGHUP");
-	for (let tries = 0; server.stderr().split(event).length === before; tries++) {
-		assert.ok(tries < 6000, `${event} was not logged`);
-		await sleep(20);
-	}
+	await eventually(`${event} is logged`, () => server.stderr().split(event).length > before);
 }
 
 test("a renewed certificate is served without a restart, and connections live on", async () => {

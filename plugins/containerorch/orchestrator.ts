@@ -167,7 +167,7 @@ function noAnswer(what: string, error: unknown, timeout_ms: number): CallError {
 	return new CallError(`${what}: no answer${why}`, { isOpen: true });
 }
 
-/** Gives the system's or TLS's code for an error, such as ` (ECONNREFUSED)`. Its message would contain an address. */
+/** Returns the system's or TLS's code for an error, such as ` (ECONNREFUSED)`. Its message would contain an address. */
 function codeOf(error: unknown): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;
 	return typeof code === "string" && /^\w{1,60}$/.test(code) ? ` (${code})` : "";

@@ -19,7 +19,7 @@ export class ConfigError extends Error {
 	override readonly name = "ConfigError";
 }
 
-/** Gives the system's code for why a file cannot be read, such as ENOENT. */
+/** Returns the system's code for why a file cannot be read, such as ENOENT. */
 export function errorCode(error: unknown): string {
 	return error instanceof Error && "code" in error ? String(error.code) : "unknown";
 }

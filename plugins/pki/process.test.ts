@@ -139,12 +139,13 @@ test("a CA for a few names issues certificates for these only, and makes no othe
 		["generate", { common_name: "app", san: ["app.example.com", "hunter2.example.org"] }],
 		["generate", { common_name: "hunter2.example.org" }],
 	).responses;
-	const outside = (place: string) => `${place} is not allowed by the name constraints of the CA certificate`;
-	assert.deepEqual([bad, named], [{ error: outside("san entry 2") }, { error: outside("common_name") }]);
+	assert.match(bad.error, /^san entry 2 .*\bname constraints\b/);
+	assert.match(named.error, /^common_name .*\bname constraints\b/);
 	const [foreign] = serve(free, ["generate", { common_name: "app", san: ["app.example.org"] }]).responses;
 	const verdicts = serve(env, ["validate", good.data], ["validate", foreign.data]).responses;
 	assert.equal(verdicts[0].data.valid, true);
-	assert.deepEqual(verdicts[1].data, { valid: false, message: outside("san entry 1") });
+	assert.equal(verdicts[1].data.valid, false);
+	assert.match(verdicts[1].data.message, /^san entry 1 .*\bname constraints\b/);
 });
 
 test("an engine that could not make its CA answers that none is loaded", async () => {

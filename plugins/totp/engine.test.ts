@@ -133,27 +133,28 @@ test("the image is the QR code of the URL, large enough for a camera", async () 
 	}
 });
 
-const REQUIRED = "is required";
-const REFUSED: readonly (readonly [method: string, params: unknown, error: string])[] = [
-	["generate", { account: "a" }, `issuer ${REQUIRED}`],
-	["generate", { issuer: " ", account: "a" }, `issuer ${REQUIRED}`],
-	["generate", { issuer: "i" }, `account ${REQUIRED}`],
-	["generate", { issuer: "i", account: null }, `account ${REQUIRED}`],
-	["generate", { issuer: 1, account: "a" }, "invalid params: issuer must be a string"],
-	["generate", { issuer: "i\n", account: "a" }, "invalid params: issuer must not contain control characters"],
-	["generate", { issuer: "i", account: "\ud800" }, "invalid params: account must not contain control characters"],
-	["generate", { issuer: "i".repeat(129), account: "a" }, "invalid params: issuer must have at most 128 bytes"],
-	["generate", { issuer: "i", account: "é".repeat(128) }, "invalid params: account must have at most 254 bytes"],
-	["validate", {}, `secret ${REQUIRED}`],
-	["validate", { secret: "  ", code: CODE }, `secret ${REQUIRED}`],
-	["validate", { secret: KEY }, `code ${REQUIRED}`],
-	["validate", { secret: KEY, code: "" }, `code ${REQUIRED}`],
-	["validate", { secret: KEY, code: 5924 }, "invalid params: code must be a string"],
+const REFUSED: readonly (readonly [method: string, params: unknown, begin: string])[] = [
+	["generate", { account: "a" }, "issuer is required"],
+	["generate", { issuer: " ", account: "a" }, "issuer is required"],
+	["generate", { issuer: "i" }, "account is required"],
+	["generate", { issuer: "i", account: null }, "account is required"],
+	["generate", { issuer: 1, account: "a" }, "invalid params: issuer "],
+	["generate", { issuer: "i\n", account: "a" }, "invalid params: issuer "],
+	["generate", { issuer: "i", account: "\ud800" }, "invalid params: account "],
+	["generate", { issuer: "i".repeat(129), account: "a" }, "invalid params: issuer "],
+	["generate", { issuer: "i", account: "é".repeat(128) }, "invalid params: account "],
+	["validate", {}, "secret is required"],
+	["validate", { secret: "  ", code: CODE }, "secret is required"],
+	["validate", { secret: KEY }, "code is required"],
+	["validate", { secret: KEY, code: "" }, "code is required"],
+	["validate", { secret: KEY, code: 5924 }, "invalid params: code "],
 ];
 
-for (const [method, params, error] of REFUSED) {
-	test(`${method} with ${JSON.stringify(params).slice(0, 60)} is refused: ${error}`, async () => {
-		assert.deepEqual(await ask(createTotpEngine(), method, params), { error });
+for (const [method, params, begin] of REFUSED) {
+	test(`${method} with ${JSON.stringify(params).slice(0, 60)} is refused: ${begin}`, async () => {
+		const { error, ...others } = await ask(createTotpEngine(), method, params);
+		assert.ok(error.startsWith(begin), error);
+		assert.deepEqual(others, {});
 	});
 }
 

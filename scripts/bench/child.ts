@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { listening } from "../../test/harness/listening.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
-const LISTENING = /listening on (https?:\/\/\S+)/;
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 20_000;
 /** Characters of a child's stderr kept for the report of its failure. */
@@ -63,31 +63,9 @@ export async function startServerProcess(command: ServerCommand): Promise<Server
 	child.stderr.setEncoding("utf8").on("data", (text: string) => {
 		stderr = (stderr + text).slice(-KEPT_STDERR);
 	});
-	const url = await listening(child, () => stderr);
+	const url = await listening(child, START_TIMEOUT_MS, () => stderr);
 	const startMs = performance.now() - started;
 	return { url, pid: child.pid ?? 0, startMs, stop: () => stop(child) };
-}
-
-function listening(child: ChildProcess, stderr: () => string): Promise<string> {
-	return new Promise((resolve, reject) => {
-		let output = "";
-		const fail = (why: string): void => reject(new Error(`a server ${why}\n${stderr()}`));
-		const timeout = setTimeout(() => {
-			child.kill("SIGKILL");
-			fail("did not listen in time");
-		}, START_TIMEOUT_MS);
-		child.once("close", (code) => {
-			clearTimeout(timeout);
-			fail(`ended with exit code ${String(code)} before it listened`);
-		});
-		child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-			output += text;
-			const url = LISTENING.exec(output)?.[1];
-			if (url === undefined) return;
-			clearTimeout(timeout);
-			resolve(url);
-		});
-	});
 }
 
 async function stop(child: ChildProcess): Promise<void> {

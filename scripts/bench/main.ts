@@ -3,7 +3,7 @@
  *
  *   node scripts/bench/main.ts [--only name,name] [--write a few words]      only a whole run rewrites the page
  *   node scripts/bench/main.ts --only read --profile    where each microsecond goes
- *   node scripts/bench/main.ts --beside ../other --rounds 9    processor time compared with another checkout, with its packages installed
+ *   node scripts/bench/main.ts --against ../other --rounds 9    processor time compared with another checkout, with its packages installed
  */
 import { parseArgs } from "node:util";
 import { compareBuilds } from "./builds/compare.ts";
@@ -11,7 +11,7 @@ import { keepRun } from "./keep.ts";
 import { describeMachine } from "./machine.ts";
 import { type Machine, type Outcome, renderTables } from "./report.ts";
 import { isMet, type Scenario } from "./scenario.ts";
-import { BESIDE_BARE } from "./scenarios/beside-bare.ts";
+import { AGAINST_BARE } from "./scenarios/against-bare.ts";
 import { BINARY } from "./scenarios/binary.ts";
 import { GENERATE } from "./scenarios/generate.ts";
 import { LEASES_DUE } from "./scenarios/leases-due.ts";
@@ -25,7 +25,7 @@ import { SSO_LOGIN } from "./scenarios/sso-login.ts";
 import { wrkVersion } from "./wrk.ts";
 
 const SCENARIOS: readonly Scenario[] = [
-	...BESIDE_BARE,
+	...AGAINST_BARE,
 	...GENERATE,
 	PLUGIN_ROUND_TRIP,
 	LOGIN_STORM,
@@ -54,7 +54,7 @@ async function run(): Promise<number> {
 			only: { type: "string" },
 			write: { type: "boolean", default: false },
 			profile: { type: "boolean", default: false },
-			beside: { type: "string" },
+			against: { type: "string" },
 			rounds: { type: "string", default: "9" },
 		},
 		allowPositionals: true,
@@ -63,8 +63,8 @@ async function run(): Promise<number> {
 		say(await profileKind(values.only ?? "read"));
 		return 0;
 	}
-	if (values.beside !== undefined) {
-		say(await compareBuilds(values.beside, values.only, Number(values.rounds)));
+	if (values.against !== undefined) {
+		say(await compareBuilds(values.against, values.only, Number(values.rounds)));
 		return 0;
 	}
 	const wanted = select(values.only);

@@ -36,9 +36,9 @@ export function renderPage({ started_at, description, machine, outcomes }: RunRe
 	const { cores, cpu, memory_gb, kernel, node, wrk, load } = machine;
 	return `# Benchmark
 
-\`npm run bench\` measures the server beside a bare node:http server that gives the same answer, in turn, in one run on one machine; what counts is
-the ratio. \`npm run bench -- --write a few words\` makes this page and keeps the run in \`results/\`. wrk, redis-server and openssl must be on the PATH.
-[SIEGE.md](SIEGE.md) is about the server under attack, by \`npm run siege\`, and says how to run and read that.
+\`npm run bench\` compares the server with a bare node:http server that sends the same answer. Both run on one machine and are measured in turn; what counts is
+the ratio. \`npm run bench -- --write a few words\` writes this page and saves the run in \`results/\`. It needs wrk, redis-server and openssl on the PATH.
+[SIEGE.md](SIEGE.md) is about the server under attack (\`npm run siege\`).
 
 Run of ${started_at.slice(0, 10)}: ${description}. ${cores} cores (${cpu}), ${memory_gb} GB, Linux ${kernel}, Node ${node}, wrk ${wrk}, load average ${load} at the start.
 Load generator, both servers, engines and the stores of their credentials share the cores; a figure is the median of three rounds or the extreme that it names.

@@ -13,7 +13,7 @@ const SCRIPT_LOADER = join(ROOT, "packages/svc/src/script.ts");
 
 /** Modules that are separate scripts wherever `await import()` names them, so that a run reads and compiles only its needs. They share no object with importers. */
 const SCRIPT =
-	/^(packages\/svc\/src\/(server|client)|packages\/server\/src\/(factors\/webauthn|console\/qr-code)|plugins\/\w+\/main)\.ts$/;
+	/^(packages\/svc\/src\/(server|client)|packages\/server\/src\/(factors\/webauthn|console\/qr-code)|packages\/x509\/src\/new-authority|plugins\/\w+\/main)\.ts$/;
 const THREAD = /-thread\.ts$/;
 
 /** Packages that few servers load: each is a script of its own, run where a source of ours imports it. */
@@ -193,7 +193,9 @@ function ourSources(keep: (name: string, file: string) => void): Plugin {
 				const source = relative(ROOT, path);
 				if (BESIDE_SOURCE.test(contents.replace(COMMENT, "")) && !NOT_IN_BINARY.test(source))
 					return {
-						errors: [{ text: `${source} looks for a file beside it, which the single binary has not: ${REMEDY}` }],
+						errors: [
+							{ text: `${source} looks for a file next to it, which the single binary does not have: ${REMEDY}` },
+						],
 					};
 				return { contents, loader: "ts" };
 			});

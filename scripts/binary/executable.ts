@@ -13,7 +13,7 @@ const ARCHITECTURES = ["x64", "arm64"];
 interface Making {
 	/** True if the same commit is to give the same bytes on the same machine, for a slower start. */
 	readonly isRepeatable?: boolean;
-	/** Hears what comes next. */
+	/** Receives each step before it begins. */
 	readonly onStep?: (step: string) => void;
 }
 

@@ -14,7 +14,7 @@ const HEAD = [
 	"not cut off, left after 60 s",
 	"SIGTERM",
 	"runs",
-	"holds",
+	"within bounds",
 ];
 
 /** Separates the names of two simultaneous attacks. */
@@ -52,14 +52,24 @@ export function renderPage({ started_at, description, machine, attacks, memory }
 	const { cores, cpu, memory_gb, kernel, node, load } = machine;
 	return `# Siege
 
-\`npm run siege\` attacks the server and looks what an ordinary client gets meanwhile; \`bench/README.md\` is about speed, this page about what is left of it.
-\`npm run siege -- --write a few words\` keeps each run in \`results/\` as soon as it is over, and makes this page anew; the same words again go on where it was interrupted.
-Some attacks only: \`--only flood,unread+argon2-many\`, which measures them anew; each once instead of three times: \`--quick\`; memory after equal attacks: \`--flat\`. Whole it takes three quarters of an hour, with \`--flat\` a quarter, and wants a machine on which nothing else runs.
+\`npm run siege\` attacks the server and measures what an ordinary client gets meanwhile. [README.md](README.md) is about the server's speed without an attack.
 
-How to read it: attackers, ordinary client and server are processes of their own on one machine, each with addresses of its own on loopback. The client asks for a secret 50 times a second on connections that it keeps and 20 times on a new one each, whether or not the
-last answer has come; what fails counts as 10 s. *Idle* is what it gets while the same attackers work on a bare node:https server that gives the same answer. A p99 is the median over windows of 5 s and then over the runs; it holds up to three times idle or 50 ms. Windows in which others
-took more than a third of the machine do not count; a run that has no other window is noisy, counts only where there is no other run, and is measured again when the siege goes on. Memory (bound: 256 MB above idle, with two attacks at once 400 MB) is the process's high-water mark. *Not cut off*: what the server holds 70 s after attackers fell silent that never close anything, where it must not. *Left*: what it holds more than
-before when they have been gone for 60 s. SIGTERM comes while another such attack is under way: 10 s, exit code 0. The longest turn of the event loop is a clock's time, so on a busy machine it is also what others do.
+- \`npm run siege -- --write a few words\` saves each run in \`results/\` when it ends, and writes this page again. The same words resume an interrupted siege.
+- \`--only flood,unread+argon2-many\` measures these attacks and replaces their earlier runs.
+- \`--quick\` makes one run of each attack instead of three.
+- \`--flat\` measures the memory after equal attacks.
+
+A siege takes three quarters of an hour, and a quarter with \`--flat\`. Run nothing else on the machine.
+
+The attackers, the ordinary client and the server are separate processes on one machine, each with its own loopback addresses. The client requests a secret 50 times a second on connections that it keeps, and 20 times a second on a new connection each. It never waits for an earlier answer. A failed request counts as 10 s.
+
+- **Idle** is the client's figure while the same attackers work on a bare node:https server that sends the same answer.
+- **p99** is the median over windows of 5 s, then over the runs. The bound is three times idle, but at least 50 ms. A window in which other programs used more than a third of the machine does not count. If a run has no other window, it is noisy: it counts only if the attack has no quiet run, and the siege repeats it when you resume.
+- **Memory above idle** is the process's peak minus its memory before the attack. The bound is 256 MB, and 400 MB for two attacks together.
+- **Longest turn** is the longest turn of the event loop, by the clock. A figure over 50 ms is bold, but within bounds: on a busy machine, it includes the time of other programs.
+- **Not cut off** names what the server still holds 70 s after the attackers' last action. It counts only for attackers whose connections the server must close.
+- **Left after 60 s** names what the server holds more than before, 60 s after the attackers have left.
+- **SIGTERM** is the time the server takes to end during a second such attack. The bound is 10 s, with exit code 0.
 
 Siege of ${started_at.slice(0, 10)}: ${description}. ${cores} cores (${cpu}), ${memory_gb} GB, Linux ${kernel}, Node ${node}, load average ${load} at the start.
 

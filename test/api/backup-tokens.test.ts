@@ -40,8 +40,8 @@ test("a backup token makes, lists and downloads backups, and shows its purpose",
 	assert.equal(tokens.find(({ id }) => id === made.id)?.purpose, "backup");
 	const ordinary = await apiToken(client, root, "read");
 	assert.ok(!("purpose" in ordinary));
-	const told = (await events(client, root, "type=backup.created")).find(({ data }) => data.name === name);
-	assert.deepEqual([told?.actor, told?.data.token_id], [root.id, made.id]);
+	const recorded = (await events(client, root, "type=backup.created")).find(({ data }) => data.name === name);
+	assert.deepEqual([recorded?.actor, recorded?.data.token_id], [root.id, made.id]);
 	const verdict = ok(
 		await client.get<{ differences: unknown[]; strange: unknown[] }>("/audit/verify", { token: root.token }),
 	);
@@ -56,9 +56,9 @@ test("everything else is refused, and the refusal is in the log", async () => {
 	refused(await client.post("/auth/tokens", { name: "more", scopes: "read" }, { token }), 403, "insufficient_scope");
 	refused(await client.delete(`/auth/tokens/${id}`, { token }), 403, "insufficient_scope");
 	refused(await client.post("/keys/rotate", { purpose: "data" }, { token }), 403, "insufficient_scope");
-	const told = (await events(client, root, "type=access.denied")).filter(({ data }) => data.token_id === id);
-	assert.equal(told.length, paths.length + 4);
-	assert.ok(told.every(({ data }) => data.wanted === "backup"));
+	const recorded = (await events(client, root, "type=access.denied")).filter(({ data }) => data.token_id === id);
+	assert.equal(recorded.length, paths.length + 4);
+	assert.ok(recorded.every(({ data }) => data.wanted === "backup"));
 });
 
 test("only the instance admin makes one, in a session, without scopes or limits", async () => {

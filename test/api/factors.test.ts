@@ -72,8 +72,8 @@ test("a second factor is added with the password and its first code, and a login
 	);
 	assert.deepEqual(rest, { recovery_codes_left: 10 });
 	fields(factors[0] ?? {}, ["id", "type", "name", "rp_id", "created_at", "confirmed_at", "disabled"]);
-	const told = JSON.stringify(await events(client, root, ""));
-	for (const secret of [made.secret, first, ...recovery_codes]) assert.ok(!told.includes(secret));
+	const recorded = JSON.stringify(await events(client, root, ""));
+	for (const secret of [made.secret, first, ...recovery_codes]) assert.ok(!recorded.includes(secret));
 });
 
 test("a code is good once, also for two logins at the same moment, and never for another account", async () => {

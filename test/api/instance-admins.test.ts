@@ -40,12 +40,12 @@ test("a second instance admin manages the instance immediately, and may take the
 	refused(await setAdmin(alice, false, alice.token), 409, "conflict");
 	ok(await setAdmin(root, true, alice.token));
 	ok(await setAdmin(alice, false, alice.token));
-	const told = (await events(client, root, "type=user.admin.set")).map(({ actor, data }) => [
+	const recorded = (await events(client, root, "type=user.admin.set")).map(({ actor, data }) => [
 		actor,
 		data.user_id,
 		data.instance_admin,
 	]);
-	assert.deepEqual(told, [
+	assert.deepEqual(recorded, [
 		[alice.id, alice.id, false],
 		[alice.id, root.id, true],
 		[alice.id, root.id, false],

@@ -64,8 +64,11 @@ test("registering with an invitation gives its roles immediately, with an event 
 	const { realms } = ok(await client.get<{ realms: { slug: string }[] }>("/realms", { token: bob.token }));
 	assert.deepEqual(new Set(realms.map(({ slug }) => slug)), new Set([shop.slug, other.slug]));
 	assert.deepEqual(await list(ada), []);
-	const told = (await events(client, ada, `realm=${shop.slug}`)).map(({ type, data }) => [type, data.invitation_id]);
-	assert.deepEqual(told.slice(0, 2), [
+	const recorded = (await events(client, ada, `realm=${shop.slug}`)).map(({ type, data }) => [
+		type,
+		data.invitation_id,
+	]);
+	assert.deepEqual(recorded.slice(0, 2), [
 		["policy.binding.created", made.id],
 		["invitation.created", made.id],
 	]);
@@ -141,8 +144,8 @@ test("a role that the inviter may no longer give is left out and named in the an
 	const eve = { id: account.id, token: await login(client, { email: lowered.email, password: PASSWORD }) };
 	refused(await client.get(`/realms/${shop.slug}`, { token: eve.token }), 404, "not_found");
 	const denied = await events(client, ada, `realm=${shop.slug}&type=access.denied`);
-	const told = denied.find(({ data }) => data.wanted === "policy:manage");
-	assert.deepEqual([told?.actor, told?.data.granted_by, told?.data.reason], [eve.id, dora.id, "forbidden"]);
+	const recorded = denied.find(({ data }) => data.wanted === "policy:manage");
+	assert.deepEqual([recorded?.actor, recorded?.data.granted_by, recorded?.data.reason], [eve.id, dora.id, "forbidden"]);
 	const form = { email: typed.email, name: "", password: PASSWORD, again: PASSWORD, invitation: typed.code };
 	const page = await ask(server, "POST", "/console/register", ours(server), form);
 	assert.match(page.text, new RegExp(`<h1>Your account is made.*<li>admin in ${shop.slug}</li>`, "s"));

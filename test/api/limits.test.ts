@@ -80,8 +80,8 @@ test("the instance admin gives an account limits of its own, which take effect i
 	assert.deepEqual(ok(await limit(ada.id, {})), { realm_bytes: null, realms: null });
 	isFull(await set(ada, slug, "B", 1 * KIB));
 	ok(await client.get(secretPath(slug, "A"), { token: ada.token }), 200);
-	const told = (await events(client, root, "type=user.limits.set")).map(({ data }) => data);
-	const facts = told
+	const changes = (await events(client, root, "type=user.limits.set")).map(({ data }) => data);
+	const facts = changes
 		.filter(({ user_id }) => user_id === ada.id)
 		.map(({ request_id, ip, token_id, session_id, ...rest }) => rest);
 	assert.deepEqual(facts, [
@@ -124,17 +124,17 @@ test("the instance admin sees which realms and accounts are nearly full, or over
 	const { slug } = await realm(client, ada);
 	ok(await set(ada, slug, "A", 52 * KIB), 201);
 	await realm(client, ada);
-	const told = async () =>
+	const messages = async () =>
 		ok(await client.get<{ checks: { name: string; message: string }[] }>("/doctor", { token: root.token }))
 			.checks.filter(({ name }) => name === "limits")
 			.map(({ message }) => message);
-	assert.ok(names(await told(), "realm_bytes", slug, " 53,"), "80 %");
-	assert.ok(!(await told()).some((line) => line.includes(ada.email)), "two of three");
+	assert.ok(names(await messages(), "realm_bytes", slug, " 53,"), "80 %");
+	assert.ok(!(await messages()).some((line) => line.includes(ada.email)), "two of three");
 	await realm(client, ada);
-	assert.ok(names(await told(), "realms_per_account", ada.email, " 3 of 3 "));
+	assert.ok(names(await messages(), "realms_per_account", ada.email, " 3 of 3 "));
 	ok(await limit(ada.id, { realm_bytes: 10 * KIB, realms: 10 }));
-	assert.ok(names(await told(), "realm_bytes", slug, " 53,", " of 10,240 "));
-	assert.ok(!(await told()).some((line) => line.includes(ada.email)));
+	assert.ok(names(await messages(), "realm_bytes", slug, " 53,", " of 10,240 "));
+	assert.ok(!(await messages()).some((line) => line.includes(ada.email)));
 	ok(await client.get(secretPath(slug, "A"), { token: ada.token }));
 	const { text } = await client.send("GET", "/metrics");
 	assert.ok(Number(/^svc_limit_used\{limit="realm_bytes"\} (\d+)$/m.exec(text)?.[1]) > 64 * KIB, text);
@@ -183,9 +183,9 @@ test("one thing too many of an account or a realm is refused under the limit's n
 	assert.match(text, /^svc_limit_max\{limit="sessions_per_account"\} 200$/m);
 	assert.match(text, /^svc_limit_used\{limit="accounts"\} \d+$/m);
 	const { checks } = ok(await client.get<{ checks: { message: string }[] }>("/doctor", { token: root.token }));
-	const told = checks.map(({ message }) => message);
-	assert.ok(names(told, "tokens_per_account", ada.email, " 1,000 of 1,000 "));
-	assert.ok(names(told, "bindings_per_realm", slug, " 1,000 of 1,000 "));
+	const messages = checks.map(({ message }) => message);
+	assert.ok(names(messages, "tokens_per_account", ada.email, " 1,000 of 1,000 "));
+	assert.ok(names(messages, "bindings_per_realm", slug, " 1,000 of 1,000 "));
 });
 
 test("machines and their tokens have limits, which refusals, metrics and doctor show", async () => {
@@ -209,9 +209,9 @@ test("machines and their tokens have limits, which refusals, metrics and doctor 
 	refused(token, 409, "limit_reached");
 	assert.match(token.text, /tokens_per_machine, 100.*svc machine token revoke/);
 	const { checks } = ok(await client.get<{ checks: { message: string }[] }>("/doctor", { token: root.token }));
-	const told = checks.map(({ message }) => message);
-	assert.ok(names(told, "machines_per_realm", slug, " 250 of 250 "));
-	assert.ok(names(told, "tokens_per_machine", `${slug}/deploy`, " 100 of 100 "));
+	const messages = checks.map(({ message }) => message);
+	assert.ok(names(messages, "machines_per_realm", slug, " 250 of 250 "));
+	assert.ok(names(messages, "tokens_per_machine", `${slug}/deploy`, " 100 of 100 "));
 	const { text } = await client.send("GET", "/metrics");
 	for (const [name, max] of [
 		["machines_per_realm", 250],
@@ -246,10 +246,10 @@ test("open invitations and second factors have limits, which refusals, metrics a
 		assert.match(text, new RegExp(`^svc_limit_refused_total\\{limit="${name}"\\} 1$`, "m"));
 	}
 	const { checks } = ok(await client.get<{ checks: { message: string }[] }>("/doctor", { token: root.token }));
-	const told = checks.map(({ message }) => message);
-	assert.ok(names(told, "invitations_per_account", ada.email, " 100 of 100 "));
-	assert.ok(names(told, "invitations_per_realm", slug, " 50 of 50 "));
-	assert.ok(names(told, "factors_per_account", ada.email, " 10 of 10 "));
+	const messages = checks.map(({ message }) => message);
+	assert.ok(names(messages, "invitations_per_account", ada.email, " 100 of 100 "));
+	assert.ok(names(messages, "invitations_per_realm", slug, " 50 of 50 "));
+	assert.ok(names(messages, "factors_per_account", ada.email, " 10 of 10 "));
 });
 
 test("svc users limits shows and changes them", async () => {

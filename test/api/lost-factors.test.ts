@@ -36,8 +36,8 @@ test("an instance admin ends somebody's factors, recovery codes and sessions; th
 	refused(await client.get("/auth/whoami", { token: ada.token }), 401, "unauthorized");
 	ok(await client.get("/auth/whoami", { token }));
 	const again = { ...ada, token: ok(await signIn(ada)).token };
-	const [told] = await events(client, root, "type=user.factors.dropped");
-	assert.partialDeepStrictEqual(told, { actor: root.id, data: { user_id: ada.id, ...ended } });
+	const [recorded] = await events(client, root, "type=user.factors.dropped");
+	assert.partialDeepStrictEqual(recorded, { actor: root.id, data: { user_id: ada.id, ...ended } });
 	const [inRealm] = await events(client, again, `realm=${slug}&type=user.factors.dropped`);
 	assert.partialDeepStrictEqual(inRealm, { actor: root.id, data: { user_id: ada.id } });
 	const anew = await addFactor(client, again);

@@ -7,7 +7,16 @@ import { apiToken, login, type Person, person, sessionId } from "../harness/fixt
 import { type Server, startServer } from "../harness.ts";
 
 interface Listed {
-	sessions: { id: string; provider: string; created_at: string; expires_at: string; current: boolean }[];
+	sessions: {
+		id: string;
+		provider: string;
+		created_at: string;
+		expires_at: string;
+		current: boolean;
+		last_used_at: string | null;
+		last_ip: string | null;
+		last_agent: string | null;
+	}[];
 	pagination: { total?: number };
 }
 
@@ -47,6 +56,18 @@ test("the caller's open sessions are listed, the one that asks is marked, and no
 		(await list(bob.token)).sessions.map(({ id }) => id),
 		[sessionId(bob.token)],
 	);
+});
+
+test("a session's list says when, from where and with what each was last used", async () => {
+	const eve = await person(client, "eve");
+	const other = await login(client, eve);
+	const of = async (token: string) => (await list(eve.token)).sessions.find(({ id }) => id === sessionId(token));
+	const unused = await of(other);
+	assert.deepEqual([unused?.last_used_at, unused?.last_ip, unused?.last_agent], [null, null, null]);
+	ok(await client.get("/auth/whoami", { token: other, headers: { "user-agent": "a program é <b>" } }));
+	const used = await of(other);
+	assert.deepEqual([used?.last_ip, used?.last_agent], ["127.0.0.1", "a program  <b>"]);
+	assert.ok(Date.now() - Date.parse(used?.last_used_at ?? "") < 60_000);
 });
 
 test("a session that is ended is out with the very next request, and its event says which it was", async () => {

@@ -138,7 +138,7 @@ test("an admin of the realm asks about others, by id and by e-mail, as if these 
 	assert.equal(disabled.verdicts[0]?.command, `svc users enable ${people.viewer.id}`);
 });
 
-test("about somebody without a role in the realm only the instance admin hears more than about nobody", async () => {
+test("about somebody without a role in the realm only the instance admin gets more than about nobody", async () => {
 	const nobody = await ask(owner.token, "&user=nobody@example.test");
 	refused(nobody, 404, "not_found");
 	for (const who of [owner, people.admin])

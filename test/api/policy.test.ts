@@ -162,9 +162,9 @@ test("a member can leave a realm in a session and be bound again; the owner cann
 	refused(await leave(alice.token), 409, "conflict");
 	refused(await leave(root.token), 404, "not_found");
 	ok(await client.get(`/realms/${slug}`, { token: alice.token }));
-	const told = await events(client, alice, `realm=${slug}&type=policy.binding.deleted`);
+	const recorded = await events(client, alice, `realm=${slug}&type=policy.binding.deleted`);
 	assert.deepEqual(
-		told.map(({ actor, data }) => [actor, data.user_id]),
+		recorded.map(({ actor, data }) => [actor, data.user_id]),
 		Array(3).fill([bob.id, bob.id]),
 	);
 	const { status } = ok(await client.get<{ status: string }>("/audit/verify", { token: root.token }));

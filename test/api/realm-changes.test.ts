@@ -49,8 +49,8 @@ test("the owner changes name and description, each alone or both", async () => {
 	assert.deepEqual(ok(await change(slug, { description: "Why" })), { ...made, name: "New", description: "Why" });
 	ok(await change(slug, { name: "Last", description: "" }));
 	assert.deepEqual(ok(await read(slug, alice)), { ...made, name: "Last", description: "" });
-	const told = await events(client, alice, `realm=${slug}&type=realm.updated`);
-	const changed = told.map(({ actor, data }) => [actor, data.changed]);
+	const recorded = await events(client, alice, `realm=${slug}&type=realm.updated`);
+	const changed = recorded.map(({ actor, data }) => [actor, data.changed]);
 	assert.deepEqual(
 		changed,
 		["name,description", "description", "name"].map((fields) => [alice.id, fields]),
@@ -72,9 +72,9 @@ test("an admin who does not own the realm changes nothing; outsiders get 404", a
 	refused(await change(slug, { owner: bob.email }, bob), 403, "forbidden");
 	sameRefusal(await change(slug, { name: "Mine" }, carol), await change("no-such-realm", { name: "Mine" }, carol));
 	refused(await change(slug, { name: "Mine" }, root), 404, "not_found");
-	const told = await events(client, alice, `realm=${slug}&type=access.denied`);
+	const recorded = await events(client, alice, `realm=${slug}&type=access.denied`);
 	assert.deepEqual(
-		told.map(({ actor }) => actor),
+		recorded.map(({ actor }) => actor),
 		[root.id, carol.id, bob.id, bob.id],
 	);
 	const { token } = await apiToken(client, alice, "read,write,delete");
@@ -98,8 +98,8 @@ for (const by of ["id", "email"] as const) {
 		ok(await client.get(`/realms/${slug}/secrets/KEY`, { token: bob.token }));
 		refused(await change(slug, { name: "Back" }), 403, "forbidden");
 		ok(await change(slug, { name: "Bob's" }, bob));
-		const [told] = await events(client, bob, `realm=${slug}&type=realm.transferred`);
-		const { owner, was, kept_role } = told?.data ?? {};
+		const [recorded] = await events(client, bob, `realm=${slug}&type=realm.transferred`);
+		const { owner, was, kept_role } = recorded?.data ?? {};
 		assert.deepEqual([owner, was, kept_role], [bob.id, alice.id, "admin"]);
 		ok(await client.delete(`${path}/${alice.id}`, { token: bob.token }));
 		refused(await read(slug, alice), 404);

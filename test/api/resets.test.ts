@@ -58,8 +58,8 @@ test("an unknown e-mail, a wrong code, a used one, a replaced one and another ac
 	sameRefusal(await reset(bob, "wrong"), unknown);
 	ok(await reset(bob, ` ${current}\n`));
 	sameRefusal(await reset(bob, current), unknown);
-	const told = (await events(client, root, "type=auth.login.failed")).map(({ data }) => [data.method, data.reason]);
-	assert.deepEqual(told.slice(0, 5), [
+	const recorded = (await events(client, root, "type=auth.login.failed")).map(({ data }) => [data.method, data.reason]);
+	assert.deepEqual(recorded.slice(0, 5), [
 		["reset", "code"],
 		["reset", "code"],
 		["reset", "code"],
@@ -106,8 +106,8 @@ test("the log of each realm of the account tells who made the code, and a short 
 	ok(await reset(gina, code));
 	const again = { ...gina, token: await login(client, { email: gina.email, password: NEW }) };
 	for (const { slug } of [owned, other]) {
-		const [told] = await events(client, again, `realm=${slug}&type=auth.password.reset`);
-		assert.deepEqual([told?.actor, told?.data.user_id, told?.data.made_by], [gina.id, gina.id, root.id]);
+		const [recorded] = await events(client, again, `realm=${slug}&type=auth.password.reset`);
+		assert.deepEqual([recorded?.actor, recorded?.data.user_id, recorded?.data.made_by], [gina.id, gina.id, root.id]);
 	}
 	const [made] = await events(client, root, "type=user.reset.created");
 	assert.deepEqual([made?.actor, made?.data.user_id], [root.id, gina.id]);

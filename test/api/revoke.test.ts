@@ -207,8 +207,8 @@ test("everything that a leaving user made for others is listed and ended in one 
 	for (const { token } of [ofMade, ofKept]) refused(await client.get("/auth/whoami", { token }), 401);
 	refused(await client.get(`${path}/theirs`, { token: owner.token }), 404, "not_found");
 	ok(await client.get(`${path}/owners`, { token: owner.token }));
-	const [told] = await events(client, owner, `realm=${shop}&type=access.revoked`);
-	assert.deepEqual([told?.data.user_id, told?.data.with_made], [leaver.id, true]);
+	const [recorded] = await events(client, owner, `realm=${shop}&type=access.revoked`);
+	assert.deepEqual([recorded?.data.user_id, recorded?.data.with_made], [leaver.id, true]);
 	const verified = ok(await client.get<{ status: string; differences?: unknown[] }>("/audit/verify", as));
 	assert.deepEqual([verified.status, verified.differences ?? []], ["intact", []]);
 });

@@ -67,9 +67,9 @@ test("the only instance admin, whose password is lost, is recovered and signs in
 	const token = await login(client, { email: root.email, password: PASSWORD });
 	root = { ...root, password: PASSWORD, token };
 	ok(await client.get("/users", { token }));
-	const told = await events(client, root, "type=user.recovered");
+	const recorded = await events(client, root, "type=user.recovered");
 	assert.deepEqual(
-		told.map(({ actor, data }) => [actor, data.user_id, data.enabled, data.made_admin]),
+		recorded.map(({ actor, data }) => [actor, data.user_id, data.enabled, data.made_admin]),
 		[
 			["system", root.id, false, false],
 			["system", root.id, false, false],

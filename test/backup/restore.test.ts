@@ -148,9 +148,9 @@ test("what was deleted before the backup can be restored after it", async () => 
 test("the log continues unbroken, records the restore once, and still has the backup", async () => {
 	await server.restart();
 	client = api(server);
-	const told = await events(client, admin, "type=backup.restored");
+	const recorded = await events(client, admin, "type=backup.restored");
 	assert.deepEqual(
-		told.map(({ data }) => [data.name, data.epoch]),
+		recorded.map(({ data }) => [data.name, data.epoch]),
 		[[name, 1]],
 	);
 	assert.equal((await events(client, admin, "type=backup.created")).length, 1);

@@ -33,10 +33,10 @@ before(async () => {
 });
 
 /** Runs `svc audit` and compares its exit code and what it says to a person. */
-async function says(line: string, code: number, told: RegExp): Promise<void> {
+async function says(line: string, code: number, message: RegExp): Promise<void> {
 	const outcome = await cli.run(["audit", ...line.split(" ")]);
 	assert.equal(outcome.code, code, outcome.stderr);
-	assert.match(outcome.stderr, told);
+	assert.match(outcome.stderr, message);
 }
 
 test("the client knows every type of event that the server writes", () => {

@@ -43,43 +43,49 @@ async function onTerminal(...args: string[]): Promise<{ lines: string[]; backup:
 	};
 }
 
+/** Asserts the lines of progress by a word of each. */
+function assertShown(lines: readonly string[], ...words: readonly string[]): void {
+	assert.equal(lines.length, words.length, lines.join("\n"));
+	for (const [at, word] of words.entries()) assert.ok(lines[at]?.includes(word), `${lines[at]}: ${word}`);
+}
+
 test("import, backup, verify and restore show progress on a terminal", options, async () => {
 	const file = join(ada.home, "shop.env");
 	await writeFile(file, Array.from({ length: 30 }, (_, index) => `KEY_${index}=value\n`).join(""));
 	const imported = await onTerminal("import", file);
-	assert.deepEqual(imported.lines, ["reading what is there", "writing secrets", "comparing"]);
-	assert.deepEqual((await onTerminal("export")).lines, ["reading secrets"]);
+	assertShown(imported.lines, "reading", "writing secrets", "comparing");
+	assertShown((await onTerminal("export")).lines, "secrets");
 	const { lines, backup } = await onTerminal("backup");
-	assert.deepEqual(lines, ["making a backup"]);
+	assertShown(lines, "backup");
 	const path = join(server.data, "backups", backup);
-	assert.deepEqual((await onTerminal("backup", "verify", path)).lines, ["checking the backup"]);
-	assert.deepEqual((await onTerminal("audit", "verify")).lines, ["recomputing the log"]);
-	assert.deepEqual((await onTerminal("audit", "list", "--all")).lines, ["reading events"]);
-	assert.deepEqual((await onTerminal("keys", "rotate", "--data", "--yes")).lines, ["replacing keys"]);
+	assertShown((await onTerminal("backup", "verify", path)).lines, "checking");
+	assertShown((await onTerminal("audit", "verify")).lines, "log");
+	assertShown((await onTerminal("audit", "list", "--all")).lines, "events");
+	assertShown((await onTerminal("keys", "rotate", "--data", "--yes")).lines, "keys");
 	const data = join(ada.home, "restored");
 	await mkdir(data, { mode: 0o700 });
 	Object.assign(ada.env, { SVC_DATA_DIR: data, SVC_MASTER_KEY_FILE: join(server.data, "master.key") });
-	assert.deepEqual((await onTerminal("restore", path, "--yes")).lines, ["checking the backup", "restoring it"]);
-	assert.deepEqual((await onTerminal("recover", email, "--yes")).lines, ["checking the database", "making the code"]);
-	assert.deepEqual((await onTerminal("adopt", "--look")).lines, ["looking through the database"]);
+	assertShown((await onTerminal("restore", path, "--yes")).lines, "checking", "restoring");
+	assertShown((await onTerminal("recover", email, "--yes")).lines, "checking", "code");
+	assertShown((await onTerminal("adopt", "--look")).lines, "database");
 	const piped = await ada.run(["backup", "verify", path]);
 	assert.deepEqual([piped.code, piped.stderr], [0, ""]);
 });
 
 test("what looks through everything, or ends much at once, shows progress on a terminal", options, async () => {
-	for (const [words, line] of [
-		["expiring", "looking for what ends"],
-		["users list", "looking through the accounts"],
-		["users find ada", "looking through the accounts"],
-		["lease revoke-all --engine pki --yes", "revoking leases"],
-		[`revoke --realm ${ada.env.SVC_REALM} --yes`, "revoking everything"],
-		["secret list", "reading secrets"],
-		["realm list", "reading realms"],
-		["lease list", "reading leases"],
-		["token list", "reading tokens"],
-		["diff dev prod", "comparing secrets"],
-		[`audit export --output ${join(ada.home, "log.jsonl")}`, "exporting events"],
-		["run -- true", "reading secrets"],
+	for (const [words, word] of [
+		["expiring", "ends"],
+		["users list", "accounts"],
+		["users find ada", "accounts"],
+		["lease revoke-all --engine pki --yes", "leases"],
+		[`revoke --realm ${ada.env.SVC_REALM} --yes`, "revoking"],
+		["secret list", "secrets"],
+		["realm list", "realms"],
+		["lease list", "leases"],
+		["token list", "tokens"],
+		["diff dev prod", "comparing"],
+		[`audit export --output ${join(ada.home, "log.jsonl")}`, "events"],
+		["run -- true", "secrets"],
 	] as const)
-		assert.deepEqual((await onTerminal(...words.split(" "))).lines, [line], words);
+		assertShown((await onTerminal(...words.split(" "))).lines, word);
 });

@@ -63,8 +63,8 @@ test("a mistyped name of something deleted, of a trust or of a person is suggest
 		[`users show x${bob.email}`, `user x${bob.email} .*`, bob.email],
 	];
 	for (const [line = "", message, near] of rows) {
-		const told = await fail(ada, line);
-		assert.match(told, new RegExp(`^svc: ${message}\nhint: .* ${near}\\?`));
+		const stderr = await fail(ada, line);
+		assert.match(stderr, new RegExp(`^svc: ${message}\nhint: .* ${near}\\?`));
 	}
 	const elsewhere = await fail(ada, `secret restore GONE_KEY --realm ${slug} --env prod`);
 	assert.match(elsewhere, /\nhint: .*--env dev\b/);
@@ -83,8 +83,8 @@ test("a stranger learns nothing about a realm, whether its name is exact or near
 test("a token for one environment learns nothing about the others", async () => {
 	const body = { realm: slug, environment: "prod" };
 	const { token } = await apiToken(client, ada, "read", body);
-	const told = await fail({ token }, `secret get DB_URL --realm ${slug} --env prod`);
-	assert.doesNotMatch(told, /DB_URI|dev/);
+	const stderr = await fail({ token }, `secret get DB_URL --realm ${slug} --env prod`);
+	assert.doesNotMatch(stderr, /DB_URI|dev/);
 });
 
 test("names for suggestions are read with the caller's rights and without values, as the audit log shows", async () => {

@@ -4,13 +4,13 @@ import { after, before, test } from "node:test";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { endpointsOf } from "../../packages/server/src/console/endpoints.ts";
-import { heading, startBrowser, takeSeat } from "../harness/browser.ts";
+import { startBrowser, takeSeat } from "../harness/browser.ts";
 import { skipWithoutChromium } from "../harness/chromium.ts";
 import { type ConsoleWorld, PAGES, startConsoleWorld, visitAll } from "../harness/console-world.ts";
+import { focused, MAX_TABS } from "../harness/keyboard.ts";
 import { makePasskey, signOut, takePasskeySeat } from "../harness/passkeys.ts";
 
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-const MAX_TABS = 80;
 const skip = { skip: skipWithoutChromium };
 
 const ends = new AsyncDisposableStack();
@@ -27,7 +27,7 @@ before(async () => {
 after(() => ends.disposeAsync());
 
 test("the list of pages has every page of the server", () => {
-	const paths = PAGES.map(({ path }) => new URL(path("shop"), "https://svc.test").pathname);
+	const paths = PAGES.map(({ path }) => new URL(path("shop", "id"), "https://svc.test").pathname);
 	const endpoints = endpointsOf({ server: {} } as never).filter(({ method }) => method === "GET");
 	assert.ok(endpoints.length >= 8);
 	for (const { path } of endpoints)
@@ -119,22 +119,6 @@ const SMALL = `[...document.querySelectorAll("button, input:not([type=hidden]), 
 const CONTROLS = `[...document.querySelectorAll("a[href]:not([tabindex]), button:not([hidden]), input:not([type=hidden]), select, textarea")]
 	.filter((one) => one.checkVisibility()).length`;
 
-/** Describes the focused element: what it is, and whether a person sees that it has the focus. */
-const FOCUSED = `(() => {
-	const one = document.activeElement;
-	const { outlineStyle, outlineWidth } = getComputedStyle(one);
-	const { top, bottom, left, right } = one.getBoundingClientRect();
-	const isInside = bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
-	return { tag: one.tagName, name: one.ariaLabel ?? one.labels?.[0]?.textContent ?? one.textContent,
-		isSeen: one.tagName === "BODY" || (isInside && outlineStyle !== "none" && parseFloat(outlineWidth) >= 2) };
-})()`;
-
-interface Focused {
-	readonly tag: string;
-	readonly name: string;
-	readonly isSeen: boolean;
-}
-
 test("every control is large enough, can be reached with Tab, and shows that it has the focus", skip, async () => {
 	const { page, close } = await takeSeat(browser);
 	await visitAll(page, world, async ({ name }) => {
@@ -145,88 +129,12 @@ test("every control is large enough, can be reached with Tab, and shows that it 
 		let reached = 1;
 		for (let tabs = 0; tabs < MAX_TABS; tabs++) {
 			await page.keyboard.press("Tab");
-			const focused = await page.evaluate<Focused>(FOCUSED);
-			if (focused.tag === "BODY") break;
-			assert.ok(focused.isSeen, `${name}: ${focused.tag} ${focused.name}`);
+			const one = await focused(page);
+			if (one.tag === "BODY") break;
+			assert.ok(one.isSeen, `${name}: ${one.tag} ${one.name}`);
 			reached += 1;
 		}
 		assert.ok(reached >= Math.min(controls, MAX_TABS), `${name}: ${reached} of ${controls}`);
 	});
 	await close();
 });
-
-/** Presses Tab until the control has the focus. */
-async function tabTo(page: Page, name: RegExp): Promise<void> {
-	for (let tabs = 0; tabs < MAX_TABS; tabs++) {
-		const focused = await page.evaluate<Focused>(FOCUSED);
-		if (name.test(focused.name) && focused.tag !== "BODY") return;
-		await page.keyboard.press("Tab");
-	}
-	assert.fail(`Tab never reached ${name}`);
-}
-
-test("somebody signs in, finds a key and reveals it, by keyboard alone", skip, async () => {
-	const { page, complaints, close } = await takeSeat(browser);
-	const press = async (name: RegExp, keys = "Enter") => {
-		await tabTo(page, name);
-		await page.keyboard.press(keys);
-	};
-	await page.goto(`${world.server.url}/console`);
-	await tabTo(page, /^E-mail$/);
-	await page.keyboard.type(world.admin.email);
-	await tabTo(page, /^Password$/);
-	await page.keyboard.type(world.admin.password);
-	await page.keyboard.press("Enter");
-	await heading(page, "Realms");
-	await press(/^Skip to the page$/);
-	await press(new RegExp(`^${world.slug}$`));
-	await heading(page, world.slug);
-	await tabTo(page, /^Find a key$/);
-	await page.keyboard.type("db_url");
-	await page.keyboard.press("Enter");
-	await page.getByText("1 key, with").waitFor();
-	await press(/^payments\/DB_URL$/);
-	await heading(page, "payments/DB_URL in dev");
-	await press(/^Reveal$/);
-	await page.getByText("postgres://payments@db.dev.internal").waitFor();
-	assert.deepEqual(complaints, []);
-	await close();
-});
-
-test(
-	"somebody writes a version, goes back to the one before, ends a lease and signs out, by keyboard alone",
-	skip,
-	async () => {
-		await world.write("TYPED", "one", "dev");
-		const { page, complaints, close } = await takeSeat(browser);
-		const press = async (name: RegExp) => {
-			await tabTo(page, name);
-			await page.keyboard.press("Enter");
-		};
-		const type = async (name: RegExp, text: string) => {
-			await tabTo(page, name);
-			await page.keyboard.type(text);
-		};
-		const told = (text: RegExp) => page.getByRole("status").getByText(text).waitFor();
-		const realm = `/console/realms/${world.slug}`;
-		await page.goto(`${world.server.url}${realm}/secrets/TYPED?env=dev`);
-		await type(/^E-mail$/, world.admin.email);
-		await type(/^Password$/, world.admin.password);
-		await page.keyboard.press("Enter");
-		await heading(page, "TYPED in dev");
-		await type(/^New value$/, "two");
-		await type(/^Comment/, "typed");
-		await press(/^Write$/);
-		await told(/Version 2 is written/);
-		await press(/^Roll back to version 1$/);
-		await told(/as version 3/);
-		await press(/^Leases$/);
-		await heading(page, `Leases of ${world.slug}`);
-		await press(/^End now: /);
-		await told(/The credential is gone/);
-		await press(/^Sign out$/);
-		await heading(page, "Sign in");
-		assert.deepEqual(complaints, []);
-		await close();
-	},
-);

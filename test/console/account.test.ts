@@ -6,7 +6,7 @@ import { login, sessionId, unique } from "../harness/fixtures.ts";
 
 const errand = startErrands();
 
-errand("somebody makes a token, copies it once, and ends it", async ({ client, page, ada, slug, told }) => {
+errand("somebody makes a token, copies it once, and ends it", async ({ client, page, ada, slug, shows }) => {
 	const name = unique("deploy <b>");
 	await page.getByRole("link", { name: ada.email }).click();
 	await page.getByRole("link", { name: "Make a token" }).click();
@@ -19,7 +19,7 @@ errand("somebody makes a token, copies it once, and ends it", async ({ client, p
 	await page.getByLabel("keyvalue:readonly").check();
 	await page.getByLabel("It ends after").selectOption("30 days");
 	await page.getByRole("button", { name: "Make the token" }).click();
-	await told("The token is made.");
+	await shows(/\btoken\b.*\bmade\b/);
 	const token = String(await page.locator("[data-value]").textContent()).trim();
 	const whoami = () => client.get<{ scopes: string; environment: string }>("/auth/whoami", { token });
 	const { scopes, environment } = ok(await whoami());
@@ -31,15 +31,15 @@ errand("somebody makes a token, copies it once, and ends it", async ({ client, p
 	await page.getByRole("link", { name: "Your account" }).click();
 	assert.match(String(await page.getByRole("row", { name }).textContent()), /one realm, prod, keyvalue:readonly/);
 	await page.getByRole("button", { name: `End the token ${name}` }).click();
-	await told("The token has ended");
+	await shows(/\btoken\b.*\bended\b/);
 	assert.equal((await whoami()).status, 401);
 });
 
-errand("Back does not show a new token again", async ({ page, told, open }) => {
+errand("Back does not show a new token again", async ({ page, shows, open }) => {
 	await open("/account/token");
 	await page.getByLabel("Name").fill("short");
 	await page.getByRole("button", { name: "Make the token" }).click();
-	await told("The token is made.");
+	await shows(/\btoken\b.*\bmade\b/);
 	const token = String(await page.locator("[data-value]").textContent()).trim();
 	await page.getByRole("link", { name: "Your tokens" }).click();
 	await heading(page, "Your account");
@@ -48,7 +48,7 @@ errand("Back does not show a new token again", async ({ page, told, open }) => {
 	assert.equal((await page.content()).includes(token), false);
 });
 
-errand("somebody ends a session on another machine, and keeps this one", async ({ client, page, ada, open, told }) => {
+errand("somebody ends a session on another machine, and keeps this one", async ({ client, page, ada, open, shows }) => {
 	const token = await login(client, ada);
 	await open("/account");
 	await page.getByRole("link", { name: "Where you are signed in" }).click();
@@ -56,12 +56,14 @@ errand("somebody ends a session on another machine, and keeps this one", async (
 	const { sessions } = ok(await client.get<{ sessions: { current: boolean }[] }>("/auth/sessions", { token }));
 	assert.equal(await page.getByRole("row").count(), sessions.length + 1);
 	assert.equal(await page.getByText("this one", { exact: true }).count(), 1);
+	const own = page.getByRole("row").filter({ hasText: "this one" });
+	assert.match(String(await own.textContent()), /Chrome on Linux127\.0\.0\.1/);
 	const isOpen = async (one: string) => (await client.get("/auth/whoami", { token: one })).status === 200;
 	await page
 		.locator("tr", { has: page.locator(`input[value="${sessionId(token)}"]`) })
 		.getByRole("button")
 		.click();
-	await told("The session has ended.");
+	await shows(/\bsession\b.*\bended\b/);
 	assert.equal(await isOpen(token), false);
 	assert.equal(await isOpen(ada.token), true);
 });

@@ -61,7 +61,7 @@ test("the page Audit counts a realm's events and denials by day, and a day leads
 
 test("a day keeps the other fields of the filter", async () => {
 	const { to } = lineOf(await read("/audit?key=A&actor=&type=secret.*"), today());
-	assert.match(to, new RegExp(`key=A&actor=&type=secret\\.\\*&since=${today()}&until=2`));
+	assert.match(to, new RegExp(`key=A&type=secret\\.\\*&since=${today()}&until=2`));
 });
 
 test("the page of a secret counts its reads by day, by anybody, single or bulk", async () => {
@@ -78,6 +78,22 @@ test("the page of a secret counts its reads by day, by anybody, single or bulk",
 	const list = (await ask(server, "GET", to, await enter(server, ada))).text;
 	assert.match(list, new RegExp(bob.email));
 	assert.match(list, />secret\.list</);
+});
+
+test("who read a secret is of its environment, with the chart of its reads there", async () => {
+	for (const environment of ["dev", "prod"]) {
+		await secret(client, ada, slug, "MIXED", "one", { environment });
+		ok(await client.get(`/realms/${slug}/secrets/MIXED?env=${environment}`, { token: bob.token }));
+	}
+	ok(await client.get(`/realms/${slug}/secrets?env=prod`, { token: bob.token }));
+	const to = /href="([^"]+)">Who read and wrote MIXED in prod</.exec(await read("/secrets/MIXED?env=prod"))?.[1] ?? "";
+	const { text } = await ask(server, "GET", to.replaceAll("&amp;", "&"), await enter(server, ada));
+	assert.deepEqual(lineOf(text, today()).counts, [2]);
+	assert.match(text, /Reads of MIXED in prod a day/);
+	const types = [...text.matchAll(/<th scope="row" class="type">([^<]+)</g)].map(([, type]) => type);
+	assert.deepEqual(types, ["secret.list", "secret.read", "secret.set"]);
+	assert.doesNotMatch(text, /environment dev/);
+	assert.match(text, new RegExp(`svc audit list --realm ${slug} --key MIXED --env prod<`));
 });
 
 test("the way to the other lists of secrets is above the keys, however many there are", async () => {

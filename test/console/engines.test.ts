@@ -52,7 +52,7 @@ async function installHostile(folder: string): Promise<void> {
 	await installEngine(folder, "wide", program, { config_schema: { type: "object", properties: many } });
 }
 
-const told = (page: Page, text: string | RegExp) => page.getByRole("status").getByText(text).waitFor();
+const shows = (page: Page, text: string | RegExp) => page.getByRole("status").getByText(text).waitFor();
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 
 async function stored(): Promise<Record<string, unknown>> {
@@ -68,7 +68,7 @@ for (const javaScriptEnabled of [true, false]) {
 		await heading(page, "Engines");
 		await page.getByRole("link", { name: "keyvalue" }).click();
 		await heading(page, "Engine keyvalue");
-		await page.getByText("There is none.").waitFor();
+		await page.getByText("There is none: the engine serves only realms").waitFor();
 		const fill = (label: RegExp, text: string) => page.getByLabel(label).fill(text);
 
 		await fill(/^address/, "127.0.0.1:1");
@@ -79,14 +79,14 @@ for (const javaScriptEnabled of [true, false]) {
 		assert.doesNotMatch(await page.content(), new RegExp(TYPED), "no page has what was typed");
 		assert.equal(await page.getByLabel(/^address/).inputValue(), "127.0.0.1:1");
 		await press(page, "Store it anyway");
-		await told(page, /The configuration is stored.*ping failed/);
+		await shows(page, /The configuration is stored.*ping failed/);
 		const { address, allowed_realms } = await stored();
 		assert.deepEqual([address, allowed_realms], ["127.0.0.1:1", [world.slug]]);
 		await page.getByRole("link", { name: "Remove this configuration" }).click();
 		await heading(page, "Remove the configuration of keyvalue?");
 		await press(page, "Remove the configuration");
-		await told(page, "The configuration is removed.");
-		await page.getByText("There is none.").waitFor();
+		await shows(page, "The configuration is removed.");
+		await page.getByText("There is none: the engine serves only realms").waitFor();
 		assert.deepEqual(complaints, []);
 		await close();
 	});
@@ -139,6 +139,13 @@ test(
 		const own = `keyvalue?realm=${world.slug}`;
 		const { "f.allowed_realms": __, ...ofRealm } = form;
 		assert.equal((await send(session, ofRealm, own))[0], 303);
+		ok(await world.generate("keyvalue", { role: "readonly" }));
+		const shown = await ask(world.server, "GET", "/console/engines/keyvalue", session);
+		assert.match(shown.text, new RegExp(`>${world.slug}</a></th><td[^>]*>configured</td><td[^>]*>1</td>`));
+		assert.match(
+			(await ask(world.server, "GET", "/console/engines", session)).text,
+			/configured; 1 realm has its own</,
+		);
 		const path = `/realms/${world.slug}/engines/keyvalue/config`;
 		assert.equal((await world.client.get<object>(path, { token: world.admin.token })).status, 200);
 		for (const where of [`keyvalue/remove?realm=${world.slug}`, "keyvalue/remove"])

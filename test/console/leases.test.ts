@@ -64,5 +64,43 @@ test("the Leases page shows live and unrevocable leases, and ends one", {
 	await redis.kill();
 	assert.equal(await post(owner, second.id), 303);
 	const stuck = await read(owner);
-	assert.match(stuck, new RegExp(`Not revoked yet.*${second.name}</th>.*class="bad">[^<]+<`, "s"));
+	assert.match(stuck, /class="notice">Not gone yet: \S/);
+	const line = new RegExp(
+		`${second.name}</th>.*?data-label="Must go">somebody ended it<.*?class="bad">[^<]+<.*?data-label="Tries">[1-9].*?</tr>`,
+	);
+	const [shown = ""] = line.exec(stuck) ?? [];
+	assert.match(shown, /data-label="Next try">(?:now|in \d+ s|when its target answers again; away since <time)/);
+	assert.match(shown, new RegExp(`Try now: ${second.name}.*Abandon ${second.name}`));
+	assert.doesNotMatch(await read(his), /Try now|>Abandon</);
+
+	await abandonsOne(owner, his, second);
 });
+
+/** Abandons a lease that cannot be revoked, on the page of all realms. */
+async function abandonsOne(
+	owner: { cookie: string },
+	his: { cookie: string },
+	stuck: { id: string; name: string },
+): Promise<void> {
+	const all = async (who: { cookie: string }, path = "") => ask(world.server, "GET", `/console/leases${path}`, who);
+	assert.match(
+		(await all(owner)).text,
+		new RegExp(`${stuck.name}</th><td data-label="Realm" class="whole">${world.slug}<`),
+	);
+	assert.equal((await all(his)).status, 403);
+	const page = `/${stuck.id}/abandon`;
+	assert.match((await all(owner, page)).text, new RegExp(`<code>${stuck.name}</code> of keyvalue`));
+	assert.equal((await all(his, page)).status, 403);
+	const abandon = async (who: { cookie: string }, reason: string) => {
+		const form = { reason, form_token: await tokenOf(world.server, who) };
+		return (await ask(world.server, "POST", `/console/leases${page}`, { ...who, ...ours(world.server) }, form)).status;
+	};
+	assert.equal(await abandon(his, "gone"), 403);
+	assert.equal(await abandon(owner, ""), 400);
+	assert.equal(await abandon(owner, "the machine is gone"), 303);
+	assert.match((await all(owner)).text, /None: every credential that had to be revoked is gone/);
+	assert.deepEqual(
+		(await world.leases("abandoned")).map(({ id }) => id),
+		[stuck.id],
+	);
+}

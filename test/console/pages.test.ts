@@ -109,6 +109,28 @@ test("the page Audit shows who did what, by key, person, event and day, in pages
 	assert.equal((second.text.match(/<th scope="row" class="type">secret/g) ?? []).length, 11);
 });
 
+test("the page Audit of the server shows what the API lists, by person and token, from People and the account", async () => {
+	const of = async (path: string, who = session) => (await ask(server, "GET", path, who)).text;
+	const rows = (text: string) =>
+		[...text.matchAll(/<th scope="row" class="type">([^<]+)<\/th><td[^>]*>([^<]*)</g)].map(
+			([, type, by]) => `${type} ${by}`,
+		);
+	const { id, name, token } = await apiToken(client, bob, "read,write");
+	ok(await client.post(`/realms/${slug}/secrets`, { key: "BY_TOKEN", value: "one" }, { token }), 201);
+	const his = await enter(server, bob);
+	assert.deepEqual(rows(await of(`/console/audit?token=${id}`, his)), [`secret.set ${bob.email}`]);
+	const ofBob = rows(await of(`/console/audit?actor=${bob.email}&type=auth.token.created`));
+	assert.deepEqual(new Set(ofBob), new Set([`auth.token.created ${bob.email}`]));
+	assert.deepEqual(rows(await of(`/console/audit?actor=${ada.email}&type=auth.*`, his)), []);
+	assert.match(await of("/console/people"), new RegExp(`/console/audit\\?actor=${encodeURIComponent(bob.email)}"`));
+	const account = await of("/console/account", his);
+	assert.match(account, new RegExp(`/console/audit\\?actor=${encodeURIComponent(bob.email)}">What you did<`));
+	assert.match(account, new RegExp(`/console/audit\\?token=${id}" aria-label="What the token ${name} did"`));
+	assert.match(await of("/console/audit?env=dev&realm="), /data-label="Realm" class="whole">\S/);
+	assert.equal((await ask(server, "GET", "/console/audit?env=nowhere", session)).status, 400);
+	for (const who of [session, his]) assert.match(await of("/console/health", who), /href="\/console\/audit"/);
+});
+
 test("the state of the log's chain is for the instance admin alone, who verifies it there", async () => {
 	const read = async (who: { cookie: string }) => ask(server, "GET", "/console/chain", who);
 	assert.match((await read(session)).text, /Nobody has verified it yet/);

@@ -33,7 +33,7 @@ before(async () => {
 	ends.defer(() => browser.close());
 });
 
-const told = (page: Page, text: string | RegExp) => page.getByRole("status").getByText(text).waitFor();
+const shows = (page: Page, text: string | RegExp) => page.getByRole("status").getByText(text).waitFor();
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 const fill = (page: Page, label: RegExp, text: string) => page.getByLabel(label).fill(text);
 const failed = (page: Page, text: string | RegExp) => page.getByRole("alert").getByText(text).waitFor();
@@ -68,15 +68,24 @@ for (const javaScriptEnabled of [true, false]) {
 		await press(page, "Test and store");
 		await failed(page, "the provider was not stored, because it does not work");
 		assert.doesNotMatch(await page.content(), /a typed secret/);
+		assert.equal(await page.getByLabel(/^client_secret/).getAttribute("type"), "password");
+		await page.getByText("people who choose it see an error until it works").waitFor();
 		await press(page, "Store it anyway");
-		await told(page, "The provider is stored.");
+		await failed(page, "The provider is stored although it failed its test");
+		const stranger = await takeSeat(browser, { javaScriptEnabled });
+		await stranger.page.goto(`${world.server.url}/console`);
+		await stranger.page.getByRole("link", { name: "Sign in with Corp & Sons" }).click();
+		await failed(stranger.page, "the identity provider is unavailable");
+		await heading(stranger.page, "Sign in");
+		await stranger.page.getByLabel("E-mail").waitFor();
+		await stranger.close();
 		await press(page, "Test what is stored");
-		await told(page, "The provider does not work");
+		await shows(page, "The provider does not work");
 
 		await page.getByRole("link", { name: "Remove the provider" }).click();
 		await heading(page, "Remove the provider corp?");
 		await press(page, "Remove the provider");
-		await told(page, "The provider is removed.");
+		await shows(page, "The provider is removed.");
 		refused(await world.client.get("/auth/providers/corp", { token: world.root.token }), 404);
 		assert.deepEqual(complaints, []);
 		await close();
@@ -131,7 +140,7 @@ test("the admin adds a directory, with which people then sign in", skip, async (
 	await fill(page, /^bind_dn/, slapd.bind_dn);
 	await fill(page, /^bind_password/, slapd.bind_password);
 	await press(page, "Test and store");
-	await told(page, "The provider is stored.");
+	await shows(page, "The provider is stored.");
 	const alice = { username: "alice", password: "the password of alice" };
 	ok(await world.client.post("/auth/ldap/tree/login", alice));
 	await add(page, "idp", "saml");
@@ -158,7 +167,7 @@ test("what a provider's settings say is text, and others than the admin are refu
 	}
 	const { text } = await ask(world.server, "GET", "/console/providers/odd", session);
 	assert.match(text, /name="f.user_base_dn" type="text" value="&lt;img src=x onerror=/);
-	assert.match(text, /name="f.bind_password"[^>]*>\n\*{8}<\/textarea>/);
+	assert.match(text, /name="f.bind_password" type="password" value="\*{8}"/);
 	assert.equal((await ask(world.server, "GET", "/console/providers/nowhere", session)).status, 404);
 	assert.equal((await ask(world.server, "GET", `/console/providers/nowhere?type=${name}`, session)).status, 404);
 	const moved = {

@@ -1,10 +1,12 @@
 /* The pages of the server: what they show, and to whom. */
 import assert from "node:assert/strict";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
 import { ask, enter, ours, tokenOf } from "../harness/console.ts";
 import { ok } from "../harness/expect.ts";
-import { login, type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { apiToken, login, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { addFactor } from "../harness/totp.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -42,7 +44,7 @@ test("Health draws what the server answered, and has the same numbers as a table
 	assert.equal((await ask(server, "POST", "/console/sign-in", ours(server), wrong)).status, 401);
 	for (const span of ["hour", "day"]) {
 		const { text } = await ask(server, "GET", `/console/health?of=${span}`, other);
-		assert.match(text, /\bhealthy\b/);
+		assert.match(text, /\bThe server is healthy\b/);
 		assert.equal((text.match(/<svg /g) ?? []).length, 6);
 		assert.match(text, /role="img" aria-label="Denials [^"]*: at most 3\./);
 		const cells = [...text.matchAll(/data-label="([^"]+)">([^<]*)/g)];
@@ -53,7 +55,11 @@ test("Health draws what the server answered, and has the same numbers as a table
 		assert.doesNotMatch(text, new RegExp(`${slug}|DB_URL`), "it names no realm and no key");
 	}
 	assert.equal((await ask(server, "GET", "/console/health")).status, 401);
-	assert.match(await read("/console", other), /Health of this server/);
+	assert.match(
+		(await ask(server, "GET", "/console", other)).text,
+		/<a href="\/console\/health">Server</,
+		"one click away",
+	);
 });
 
 const FOR_ADMINS = ["doctor", "engines", "backups", "keys", "limits", "people", "providers"];
@@ -69,16 +75,14 @@ async function send(page: string, form: Record<string, string>, who = admin): Pr
 
 test("only the instance admin is offered the pages of the server, and can use them", async () => {
 	const health = await read("/console/health", other);
-	const [first, firstOfAdmin] = [
-		(await ask(server, "GET", "/console", other)).text,
-		(await ask(server, "GET", "/console", admin)).text,
-	];
+	const first = (await ask(server, "GET", "/console/health", other)).text;
+	const firstOfAdmin = (await ask(server, "GET", "/console/health", admin)).text;
 	for (const page of FOR_ADMINS) {
 		assert.equal((await ask(server, "GET", `/console/${page}`, other)).status, 403, page);
 		assert.equal((await ask(server, "GET", `/console/${page}`)).status, 401, page);
 		assert.doesNotMatch(health, new RegExp(page, "i"));
 		assert.doesNotMatch(first, new RegExp(`/console/${page}`));
-		assert.match(firstOfAdmin, new RegExp(`<a href="/console/${page}">`), "one click from the first page");
+		assert.match(firstOfAdmin, new RegExp(`<a href="/console/${page}">`), "one click from Health");
 	}
 	const forms: [page: string, form: Record<string, string>][] = [
 		["backups", {}],
@@ -88,18 +92,60 @@ test("only the instance admin is offered the pages of the server, and can use th
 		["providers/corp?type=ldap", { action: "try" }],
 		["providers/corp", { action: "test" }],
 		["providers/corp/remove", {}],
-		["people", { action: "promote", user_id: eve.id }],
-		["people", { action: "reset", user_id: root.id }],
-		["people", { action: "disable", user_id: root.id }],
-		["people", { action: "revoke", user_id: root.id }],
+		[`people/${eve.id}`, { action: "promote" }],
+		...["reset", "disable", "revoke"].map((action): [string, { action: string }] => [`people/${root.id}`, { action }]),
 	];
 	for (const [page, form] of forms) assert.equal((await send(page, form, other))[0], 403, page);
 	assert.match(await read("/console/doctor"), /clock\s+ok/);
-	assert.match(await read("/console/limits"), /connections_per_source\s+\d+/);
+	assert.match(await read("/console/limits"), /Connections, of one source\s+connections_per_source\s+\d+\s+\d/);
+});
+
+test("Health and the chain say what the doctor found", async () => {
+	assert.match(await read("/console/health"), /The server is healthy/);
+	const key = join(server.data, "tls.key");
+	chmodSync(key, 0o644);
+	assert.match(await read("/console/doctor"), /The doctor found \d problems? that somebody has to act on/);
+	chmodSync(key, 0o600);
+	assert.match(
+		await read("/console/health"),
+		/reads, writes and encrypts, but has problems\.\s+The doctor found \d problem/,
+	);
+	const ofOther = await read("/console/health", other);
+	assert.match(ofOther, /but has problems/);
+	assert.doesNotMatch(ofOther, /doctor/i);
+	assert.match(await read("/console/chain"), /The doctor read it\s+20\d\d-.*all \d+ events are unaltered/);
+	const doctor = await ask(server, "GET", "/console/doctor", admin);
+	assert.match(doctor.text, /<a href="\/console\/backups">Make a backup<\/a>/);
+	assert.match(
+		await read("/console/health"),
+		/The server is healthy\.\s+The doctor found \d warnings?\s*, and no problem/,
+	);
+});
+
+test("the page of a person says whose and how much ends", async () => {
+	const bob = await person(client, "bob");
+	const { name, token } = await apiToken(client, bob, "read");
+	const his = await read(`/console/people/${bob.id}`);
+	assert.match(his, /1 open session\s+1 API token\s/);
+	assert.match(his, new RegExp(`Open sessions.*password.*API tokens, without their values.*${name}`, "s"));
+	assert.ok(!his.includes(token));
+	assert.match(his, new RegExp(`Disabling ends 1 session and suspends 1 API token,.*Disable ${bob.email}`));
+	assert.match(
+		(await send(`people/${bob.id}`, { action: "disable" }))[1],
+		/bob-\S+ is disabled: 1 session ended, 1 API token suspended/,
+	);
+	await send(`people/${bob.id}`, { action: "enable" });
+	await login(client, bob);
+	const [, ended] = await send(`people/${bob.id}`, { action: "revoke" });
+	assert.match(ended, /What bob-\S+ held has ended: 1 session, 1 API token, 0 linked identities/);
 });
 
 test("the instance admin makes a backup and rotates a key", async () => {
-	assert.match(await read("/console/backups"), /No backup yet/);
+	const shown = await read("/console/backups");
+	assert.match(shown, /No backup yet/);
+	assert.ok(shown.includes(`In the folder  ${server.data}/backups  on the server`), shown);
+	assert.ok(shown.includes(`It is the file  ${server.data}/master.key`), shown);
+	assert.ok(shown.includes(`svc restore ${server.data}/backups/NAME --replace`), shown);
 	const [made, message] = await send("backups", {});
 	assert.deepEqual([made, /^The backup svc-\S+ is made and verified\.$/.test(message)], [303, true], message);
 	assert.match(await read("/console/backups"), /svc-\S+\s+20\d\d-.*MiB/);
@@ -115,21 +161,21 @@ test("the instance admin makes a backup and rotates a key", async () => {
 test("the instance admin disables, enables and revokes, and cannot disable herself", async () => {
 	const bob = await person(client, "bob");
 	const works = async () => (await client.get("/auth/whoami", { token: bob.token })).status;
-	assert.equal((await send("people", { action: "disable", user_id: root.id }))[0], 409);
-	assert.equal((await send("people", { action: "anoint", user_id: bob.id }))[0], 400);
-	assert.equal((await send("people", { action: "disable", user_id: bob.id }))[0], 303);
+	assert.equal((await send(`people/${root.id}`, { action: "disable" }))[0], 409);
+	assert.equal((await send(`people/${bob.id}`, { action: "anoint" }))[0], 400);
+	assert.equal((await send(`people/${bob.id}`, { action: "disable" }))[0], 303);
 	assert.equal(await works(), 401);
 	assert.match(await read("/console/people"), new RegExp(`${bob.email}\\s+bob\\s+20\\d\\d-.*disabled`));
-	assert.equal((await send("people", { action: "enable", user_id: bob.id }))[0], 303);
+	assert.equal((await send(`people/${bob.id}`, { action: "enable" }))[0], 303);
 	const token = await login(client, bob);
-	assert.equal((await send("people", { action: "revoke", user_id: bob.id }))[0], 303);
+	assert.equal((await send(`people/${bob.id}`, { action: "revoke" }))[0], 303);
 	assert.equal((await client.get("/auth/whoami", { token })).status, 401);
 	assert.notEqual(await login(client, bob), "", "revoking disables nobody");
 });
 
 test("the instance admin makes and unmakes another one, and a reset code that is shown once", async () => {
 	const bob = await person(client, "bob");
-	const act = (action: string, user_id = bob.id) => send("people", { action, user_id });
+	const act = (action: string, user_id = bob.id) => send(`people/${user_id}`, { action });
 	assert.deepEqual(await act("promote"), [303, `${bob.email} is now an instance admin.`]);
 	assert.equal((await client.get("/users", { token: bob.token })).status, 200);
 	assert.deepEqual(await act("demote"), [303, `${bob.email} is no longer an instance admin.`]);
@@ -138,13 +184,13 @@ test("the instance admin makes and unmakes another one, and a reset code that is
 	assert.equal((await act("reset", root.id))[0], 409, "her own she changes with the password");
 
 	const form_token = await tokenOf(server, admin);
-	const form = { action: "reset", user_id: bob.id, form_token };
-	const made = await ask(server, "POST", "/console/people", { ...admin, ...ours(server) }, form);
-	assert.deepEqual([made.status, made.headers.location, made.text], [303, "/console/people", ""]);
-	const shown = await ask(server, "GET", "/console/people", admin);
+	const his = `/console/people/${bob.id}`;
+	const made = await ask(server, "POST", his, { ...admin, ...ours(server) }, { action: "reset", form_token });
+	assert.deepEqual([made.status, made.headers.location, made.text], [303, his, ""]);
+	const shown = await ask(server, "GET", his, admin);
 	const code = /data-value="300"[^>]*>\s*([\w-]+)</.exec(shown.text)?.[1] ?? "";
 	assert.match(shown.text, new RegExp(`The reset code for ${bob.email} is made`));
-	assert.doesNotMatch((await ask(server, "GET", "/console/people", admin)).text, new RegExp(code));
+	assert.doesNotMatch((await ask(server, "GET", his, admin)).text, new RegExp(code));
 	const new_password = "another password of bob";
 	ok(await client.post("/auth/reset", { email: bob.email, code, new_password }));
 	assert.notEqual(await login(client, { email: bob.email, password: new_password }), "");
@@ -155,12 +201,12 @@ test("the instance admin makes and unmakes another one, and a reset code that is
 test("the instance admin ends the lost factors of somebody, disabled or not, and not her own", async () => {
 	const bob = await person(client, "bob");
 	await addFactor(client, bob);
-	const act = async (action: string, user_id = bob.id) => (await send("people", { action, user_id }))[0];
-	const offered = async () => (await ask(server, "GET", "/console/people", admin)).text;
-	assert.match(await offered(), new RegExp(`End the second factors: ${bob.email}`));
-	assert.doesNotMatch(await offered(), new RegExp(`End the second factors: ${root.email}`));
+	const act = async (action: string, user_id = bob.id) => (await send(`people/${user_id}`, { action }))[0];
+	const offered = async (id = bob.id) => (await ask(server, "GET", `/console/people/${id}`, admin)).text;
+	assert.match(await offered(), new RegExp(`End the second factors of ${bob.email}`));
+	assert.doesNotMatch(await offered(root.id), /End the second factors/);
 	assert.equal(await act("disable"), 303);
-	assert.match(await offered(), new RegExp(`End the second factors: ${bob.email}`));
+	assert.match(await offered(), new RegExp(`End the second factors of ${bob.email}`));
 	assert.equal(await act("drop-factors", root.id), 409);
 	assert.equal(await act("drop-factors"), 303);
 	assert.equal(await act("enable"), 303);

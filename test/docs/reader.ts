@@ -125,14 +125,14 @@ function until(child: ChildProcess, shows: string): Promise<string> {
 	return new Promise((resolve, reject) => {
 		let shown = "";
 		const late = setTimeout(() => kill(child, "SIGKILL"), TIMEOUT_MS);
-		const hear = (text: string) => {
+		const append = (text: string) => {
 			shown += text;
 			if (!shown.includes(shows)) return;
 			clearTimeout(late);
 			resolve(shown);
 		};
-		child.stdout?.setEncoding("utf8").on("data", hear);
-		child.stderr?.setEncoding("utf8").on("data", hear);
+		child.stdout?.setEncoding("utf8").on("data", append);
+		child.stderr?.setEncoding("utf8").on("data", append);
 		child.once("close", (code) => reject(new Error(`it ended with ${code} before it showed ${shows}\n${shown}`)));
 	});
 }

@@ -37,7 +37,7 @@ export interface RecipeWorld extends AsyncDisposable {
 	readonly server: Readonly<Record<"SVC_ADDRESS" | "SVC_FINGERPRINT", string>>;
 	/** Working directory of the shell. */
 	readonly home: string;
-	/** Puts this server's address and certificate in the place of those that the pages name. */
+	/** Replaces the address and certificate that the pages name with this server's. */
 	fill(variables: Readonly<Record<string, string>>): Record<string, string>;
 	/** Runs a line in a shell. */
 	shell(

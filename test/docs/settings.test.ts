@@ -34,6 +34,7 @@ test("the page tells the defaults that the server has", () => {
 	const defaults: Record<string, string | undefined> = {
 		data_dir: config.data_dir.replace("/srv/", ""),
 		listen: `${config.listen.host}:${config.listen.port}`,
+		drain_seconds: `${config.drain_seconds}`,
 		"tls.mode": config.tls.mode,
 		master_key_file: "master.key",
 		"registration.mode": config.registration.mode,

@@ -27,6 +27,9 @@ const EVERYWHERE: readonly (readonly [RegExp, string])[] = [
 	[/\bgives? (a|the) lease up\b/i, "abandons the lease"],
 	[/\b(is|are) good for (a|an|one|its|the)\b/i, "is valid for"],
 	[/\bwhatever comes of it\b/i, "in any case"],
+	[/\bWhat (could|can|must|may) not\b/, "name the subject first"],
+	[/\b(told|hears?)\b/i, "gets, reads, is sent"],
+	[/\banew\b/i, "again"],
 ];
 
 /** Phrases that pages and messages do without, too: they are read without the code around them. */
@@ -40,13 +43,12 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 	[/\bsave for\b/i, "except"],
 	[/\bgive (a lease up|up the lease)\b/i, "abandon a lease"],
 	[/\bmeans? (itself|themselves)\b/i, "is taken literally"],
-	[/\banew\b/i, "again"],
 	[/\bthere is no way to\b/i, "cannot be reached"],
 	[/\bhand(s|ed)? (it |them )?over\b/i, "provide, pass, send"],
 ];
 
 /** The pages; the reference includes the help of every command and the summary of every endpoint. */
-const PAGES = filesOf(".md").filter((path) => /^[A-Z]+\.md$|^(docs|packages|plugins)\//.test(path));
+const PAGES = filesOf(".md").filter((path) => /^[A-Z]+\.md$|^(bench|docs|packages|plugins)\//.test(path));
 
 test("the pages, the help of commands and the summaries of endpoints are in plain words", () => {
 	const found = PAGES.flatMap((path) =>
@@ -64,6 +66,7 @@ test("the pages, the help of commands and the summaries of endpoints are in plai
 /** Beginnings and words of comments in the sources. */
 const IN_COMMENTS: readonly (readonly [RegExp, string])[] = [
 	[/\/\*\*\s+(?:\*\s+)?(?:What|Whose|Who|Whoever)\b/g, "begin with a verb or a noun"],
+	[/\/\*\*\s+(?:\*\s+)?Makes what\b/g, "name the thing that it makes"],
 	...EVERYWHERE.map(
 		([phrase, better]) => [new RegExp(`(?:^\\s*(?:\\*|//|/\\*\\*)|\\s// ).*${phrase.source}`, "gim"), better] as const,
 	),

@@ -59,8 +59,8 @@ test("a value that does not open is named by --deep", async () => {
 	const last = "CASE substr(value, -1) WHEN x'00' THEN x'01' ELSE x'00' END";
 	const spoilt = `CAST(substr(value, 1, length(value) - 1) || ${last} AS BLOB)`;
 	const spoil = query(`UPDATE secret_version SET value = ${spoilt} WHERE secret_id = ${id}`);
-	const told = new RegExp(`^failed .*${slug}/dev SPOILT version 1\\b.*$`);
-	assert.match((await examineAfter(spoil, "sealed", true)).join("\n"), told);
+	const line = new RegExp(`^failed .*${slug}/dev SPOILT version 1\\b.*$`);
+	assert.match((await examineAfter(spoil, "sealed", true)).join("\n"), line);
 	assert.match((await examineAfter(() => undefined, "rows", false)).join("\n"), /^ok .*$/);
 });
 

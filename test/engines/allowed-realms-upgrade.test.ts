@@ -38,7 +38,7 @@ async function authorityOf(slug: string): Promise<string> {
 }
 
 /** Returns the realms that doctor lists because no configuration names them. */
-async function told(): Promise<string[]> {
+async function allowed(): Promise<string[]> {
 	const { checks } = ok(await client.get<{ checks: { name: string; message: string }[] }>("/doctor", { token }));
 	return checks.flatMap(({ name, message }) => {
 		const [, realms] = /\brealms\b.*: ([\w, ]+)$/.exec(message) ?? [];
@@ -68,7 +68,7 @@ test("the authority from before stays with the realms that have used it; others 
 });
 
 test("doctor lists both until realms are named, and what is shown can be set", async () => {
-	assert.deepEqual(await told(), ["keyvalue: used", "pki: certified, used"]);
+	assert.deepEqual(await allowed(), ["keyvalue: used", "pki: certified, used"]);
 	const { status: _, ...shown } = ok(
 		await client.get<{ status: string; allowed_realms: string[] }>("/engines/keyvalue/config", { token }),
 	);
@@ -76,13 +76,13 @@ test("doctor lists both until realms are named, and what is shown can be set", a
 	ok(await set("keyvalue", { ...shown, allowed_realms: [...shown.allowed_realms, "fresh"] }));
 	for (const slug of ["used", "fresh"]) refused(await keyvalue(slug), 503, "engine_unavailable");
 	refused(await keyvalue("certified"), 400, "engine_not_configured");
-	assert.equal((await told()).length, 1);
+	assert.equal((await allowed()).length, 1);
 });
 
 test("naming realms takes the shared authority from the others, and gives it to no new one", async () => {
 	const [fresh] = [await authorityOf("fresh")];
 	ok(await set("pki", { allowed_realms: ["used", "fresh"] }));
-	assert.deepEqual(await told(), []);
+	assert.deepEqual(await allowed(), []);
 	assert.equal(await authorityOf("used"), authority);
 	assert.equal(await authorityOf("fresh"), fresh);
 	const certified = await authorityOf("certified");

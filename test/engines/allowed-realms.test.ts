@@ -63,9 +63,9 @@ test(
 			refused(await asStranger("keyvalue/generate", { role }), 400, "engine_not_configured");
 		refused(await asStranger("keyvalue/validate", { username: "svc_01234567" }), 400, "engine_not_configured");
 		assert.deepEqual(await redis.users(), []);
-		const told = (await events(world.client, stranger, "type=engine.error")).map(({ data }) => data);
+		const recorded = (await events(world.client, stranger, "type=engine.error")).map(({ data }) => data);
 		assert.deepEqual(
-			told.map(({ engine, method, code }) => [engine, method, code]),
+			recorded.map(({ engine, method, code }) => [engine, method, code]),
 			["validate", "generate", "generate"].map((method) => ["keyvalue", method, "engine_not_configured"]),
 		);
 		const made = ok(await world.generate<{ username: string }>("keyvalue", { role: "readonly" }));

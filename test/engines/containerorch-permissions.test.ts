@@ -87,11 +87,11 @@ test("where it is not bound, nothing is made", options, async () => {
 test("the doctor names each right that is missing where it is not bound, and no other", options, async () => {
 	const { client, admin } = world;
 	const { checks } = ok(await client.get<{ checks: Check[] }>("/doctor", { token: admin.token }));
-	const told = checks
+	const rights = checks
 		.filter(({ name }) => name === "containerorch")
 		.map(({ status, message }) => [status, message.split(":")[0]]);
 	const right = (verb: string, status: string) => [status, `${verb} in elsewhere`];
-	assert.deepEqual(told, [
+	assert.deepEqual(rights, [
 		right("create serviceaccounts", "failed"),
 		right("delete serviceaccounts", "failed"),
 		right("get serviceaccounts", "warning"),

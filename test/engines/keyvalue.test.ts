@@ -157,8 +157,8 @@ test("exactly max_connections of two hundred at once are made", options, async (
 	const { checks } = ok(
 		await world.client.get<{ checks: { message: string }[] }>("/doctor", { token: world.admin.token }),
 	);
-	const told = `max_connections of keyvalue in realm ${other.slug}: 50 of 50 are in use`;
-	assert.ok(checks.some(({ message }) => message === told));
+	const inUse = `max_connections of keyvalue in realm ${other.slug}: 50 of 50 are in use`;
+	assert.ok(checks.some(({ message }) => message === inUse));
 	ok(await world.client.post("/leases/revoke", { realm: other.slug }, { token: world.admin.token }));
 	const names = won.map(({ body }) => body.username);
 	await eventually("all are gone", async () => (await redis.users()).every((name) => !names.includes(name)));

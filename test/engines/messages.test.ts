@@ -18,8 +18,6 @@ import { type FakeOrchestrator, startFakeOrchestrator } from "../peers/kubernete
  * cause.
  */
 
-const DURATION = "a duration is numbers with the units ns, us, ms, s, m, h, such as 1h, 90m or 1h30m";
-const DAYS = "a duration is numbers with the units ns, us, ms, s, m, h, or days (d), such as 30d, 12h or 1h30m";
 const NAMESPACED = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
 
 let folder: string;
@@ -74,7 +72,8 @@ interface Row {
 	/** A text is sent unchanged. */
 	readonly params: object | string;
 	readonly code: string;
-	readonly message: string;
+	/** A text is specified word for word. */
+	readonly message: string | RegExp;
 }
 
 function rows(
@@ -82,72 +81,71 @@ function rows(
 	engine: string,
 	what: Row["what"],
 	code: string,
-	cases: readonly (readonly [params: object | string, message: string])[],
+	cases: readonly (readonly [params: object | string, message: Row["message"]])[],
 ): Row[] {
 	return cases.map(([params, message]) => ({ condition, engine, what, params, code, message }));
 }
 
-const KV_ROLES = "valid roles are readonly, readwrite, admin";
-const DOC_ROLES = "valid roles are read, readWrite, dbAdmin";
-const ORCH_ROLES = "valid roles are viewer, editor, admin";
+const KV_ROLES = "readonly, readwrite, admin";
+const DOC_ROLES = "read, readWrite, dbAdmin";
+const ORCH_ROLES = "viewer, editor, admin";
 const database = "app";
 const common_name = "app.example.com";
-const managed = (prefix: string) => `managed names are ${prefix} and 8 lowercase hex characters`;
 
 const TABLE: Row[] = [
 	...["keyvalue", "documentdb", "containerorch", "pki", "totp"].flatMap((engine) =>
 		(["generate", "validate"] as const).flatMap((what) =>
 			rows("params are not valid JSON: the core refuses them", engine, what, "invalid_json", [
-				["{", "the body is not valid JSON"],
-				["", "the body is not valid JSON"],
+				["{", /\bJSON$/],
+				["", /\bJSON$/],
 			]),
 		),
 	),
 	...rows("params are not of the right kind", "keyvalue", "generate", "engine_error", [
-		[{ role: 5 }, "parsing params: role must be a string"],
+		[{ role: 5 }, /^parsing params: role /],
 	]),
 	...rows("params are not of the right kind", "keyvalue", "validate", "engine_error", [
-		[{ username: ["svc_0123abcd"] }, "parsing params: username must be a string"],
+		[{ username: ["svc_0123abcd"] }, /^parsing params: username /],
 	]),
 	...rows("params are not of the right kind", "documentdb", "generate", "engine_error", [
-		[{ database: 5 }, "parsing params: database must be a string"],
-		[{ database, auth_database: {} }, "parsing params: auth_database must be a string"],
-		[{ database, role: true }, "parsing params: role must be a string"],
+		[{ database: 5 }, /^parsing params: database /],
+		[{ database, auth_database: {} }, /^parsing params: auth_database /],
+		[{ database, role: true }, /^parsing params: role /],
 	]),
 	...rows("params are not of the right kind", "documentdb", "validate", "engine_error", [
-		[{ username: 5 }, "parsing params: username must be a string"],
-		[{ username: "svc_0123abcd", auth_database: 5 }, "parsing params: auth_database must be a string"],
+		[{ username: 5 }, /^parsing params: username /],
+		[{ username: "svc_0123abcd", auth_database: 5 }, /^parsing params: auth_database /],
 	]),
 	...rows("params are not of the right kind", "containerorch", "generate", "engine_error", [
-		[{ role: 5 }, "invalid params: role must be a string"],
-		[{ role: "viewer", namespace: 5 }, "invalid params: namespace must be a string"],
+		[{ role: 5 }, /^invalid params: role /],
+		[{ role: "viewer", namespace: 5 }, /^invalid params: namespace /],
 	]),
 	...rows("params are not of the right kind", "containerorch", "validate", "engine_error", [
-		[{ service_account: 5 }, "invalid params: service_account must be a string"],
+		[{ service_account: 5 }, /^invalid params: service_account /],
 	]),
 	...rows("params are not of the right kind", "pki", "generate", "engine_error", [
-		[{ common_name: 5 }, "invalid params: common_name must be a string"],
-		[{ common_name, san: "app" }, "invalid params: san must be a list of strings"],
-		[{ common_name, role: 5 }, "invalid params: role must be a string"],
-		[{ common_name, ttl: 5 }, "invalid params: ttl must be a string"],
+		[{ common_name: 5 }, /^invalid params: common_name /],
+		[{ common_name, san: "app" }, /^invalid params: san /],
+		[{ common_name, role: 5 }, /^invalid params: role /],
+		[{ common_name, ttl: 5 }, /^invalid params: ttl /],
 	]),
 	...rows("params are not of the right kind", "pki", "validate", "engine_error", [
-		[{ certificate: 5 }, "invalid params: certificate must be a string"],
+		[{ certificate: 5 }, /^invalid params: certificate /],
 	]),
 	...rows("unparsable ttl", "keyvalue", "generate", "invalid_ttl", unparsable({})),
 	...rows("unparsable ttl", "documentdb", "generate", "invalid_ttl", unparsable({ database })),
 	...rows("unparsable ttl", "containerorch", "generate", "invalid_ttl", unparsable({ role: "viewer" })),
 	...rows("unparsable ttl", "pki", "generate", "engine_error", [
-		[{ common_name, ttl: "soon" }, `invalid ttl: ${DAYS}`],
-		[{ common_name, ttl: "" }, `invalid ttl: ${DAYS}`],
-		[{ common_name, ttl: "0d" }, "invalid ttl: a duration is more than nothing, such as 30d, 12h or 1h30m"],
+		[{ common_name, ttl: "soon" }, /^invalid ttl: ./],
+		[{ common_name, ttl: "" }, /^invalid ttl/],
+		[{ common_name, ttl: "0d" }, /^invalid ttl/],
 	]),
 	...rows("keyvalue unknown role", "keyvalue", "generate", "engine_error", [
-		[{ role: "root" }, `unknown role root: ${KV_ROLES}`],
-		[{ role: "ReadOnly" }, `unknown role ReadOnly: ${KV_ROLES}`],
+		[{ role: "root" }, new RegExp(`^unknown role root: .* ${KV_ROLES}$`)],
+		[{ role: "ReadOnly" }, new RegExp(`^unknown role ReadOnly: .* ${KV_ROLES}$`)],
 	]),
 	...rows("documentdb unknown role", "documentdb", "generate", "engine_error", [
-		[{ role: "readwrite", database }, `unknown role readwrite: ${DOC_ROLES}`],
+		[{ role: "readwrite", database }, new RegExp(`^unknown role readwrite: .* ${DOC_ROLES}$`)],
 	]),
 	...rows("documentdb missing database on generate", "documentdb", "generate", "engine_error", [
 		[{}, "database is required"],
@@ -162,15 +160,15 @@ const TABLE: Row[] = [
 		]),
 	),
 	...rows("revoke with username lacking the svc_ prefix", "keyvalue", "validate", "engine_error", [
-		[{ username: "default" }, `refusing to delete a non-managed user: ${managed("svc_")}`],
+		[{ username: "default" }, /^refusing to delete a non-managed user/],
 	]),
 	...rows("revoke with username lacking the svc_ prefix", "documentdb", "validate", "engine_error", [
-		[{ username: "root" }, `refusing to drop a non-managed user: ${managed("svc_")}`],
+		[{ username: "root" }, /^refusing to drop a non-managed user/],
 	]),
 	...rows("containerorch unknown or missing role", "containerorch", "generate", "engine_error", [
-		[{ role: "root" }, `unknown role root: ${ORCH_ROLES}`],
-		[{ role: "" }, `unknown role : ${ORCH_ROLES}`],
-		[{}, `unknown role : ${ORCH_ROLES}`],
+		[{ role: "root" }, new RegExp(`^unknown role root: .* ${ORCH_ROLES}$`)],
+		[{ role: "" }, new RegExp(`^unknown role : .* ${ORCH_ROLES}$`)],
+		[{}, new RegExp(`^unknown role : .* ${ORCH_ROLES}$`)],
 	]),
 	...rows("pki missing common_name", "pki", "generate", "engine_error", [
 		[{}, "common_name is required"],
@@ -190,13 +188,13 @@ const TABLE: Row[] = [
 	]),
 ];
 
-function unparsable(params: object): [object, string][] {
+function unparsable(params: object): [object, RegExp][] {
 	return [
-		[{ ...params, ttl: "soon" }, `invalid ttl: ${DURATION}`],
-		[{ ...params, ttl: "" }, `invalid ttl: ${DURATION}`],
-		[{ ...params, ttl: "1d" }, `invalid ttl: ${DURATION}`],
-		[{ ...params, ttl: 5 }, "invalid ttl: a duration is a text, such as 1h, 90m or 1h30m"],
-		[{ ...params, ttl: "0s" }, "invalid ttl: a duration is more than nothing, such as 1h, 90m or 1h30m"],
+		[{ ...params, ttl: "soon" }, /^invalid ttl: ./],
+		[{ ...params, ttl: "" }, /^invalid ttl/],
+		[{ ...params, ttl: "1d" }, /^invalid ttl/],
+		[{ ...params, ttl: 5 }, /^invalid ttl/],
+		[{ ...params, ttl: "0s" }, /^invalid ttl/],
 	];
 }
 
@@ -208,7 +206,8 @@ for (const { condition, engine, what, params, code, message } of TABLE) {
 		const raw = typeof params === "string" ? params : JSON.stringify(params);
 		const answer = await world.client.send("POST", path, { token: world.admin.token, raw });
 		refused(answer, 400, code);
-		assert.equal(messageOf(answer), message);
+		if (typeof message === "string") assert.equal(messageOf(answer), message);
+		else assert.match(messageOf(answer), message);
 	});
 }
 
@@ -251,10 +250,10 @@ for (const [step, message] of STEPS) {
 	}
 }
 
-const PINGS: [engine: string, message: string][] = [
-	["keyvalue", "ping failed: the key-value store does not answer (ECONNREFUSED)"],
-	["documentdb", "ping failed: the document database does not answer (ECONNREFUSED)"],
-	["containerorch", `ping failed: GET /api/v1/namespaces/default: status 503: ${body}`],
+const PINGS: [engine: string, message: RegExp][] = [
+	["keyvalue", /^ping failed: .*\(ECONNREFUSED\)$/],
+	["documentdb", /^ping failed: .*\(ECONNREFUSED\)$/],
+	["containerorch", /^ping failed: GET \/api\/v1\/namespaces\/default: status 503: \{/],
 ];
 for (const [engine, message] of PINGS) {
 	test(`${engine}, unhealthy: ${message}`, async () => {
@@ -264,7 +263,8 @@ for (const [engine, message] of PINGS) {
 		const shown = ok(await world.client.get<{ status: string }>(`/engines/${engine}/config`, { token }));
 		orchestrator.fault("ping", undefined);
 		refused(answer, 503, "engine_unavailable");
-		assert.deepEqual([messageOf(answer), shown.status], [message, message]);
+		assert.match(messageOf(answer), message);
+		assert.equal(shown.status, messageOf(answer));
 	});
 }
 
@@ -277,7 +277,7 @@ test("pki, unhealthy: CA certificate has expired", async () => {
 	ok(await world.client.post("/engines/pki/ping", undefined, { token }));
 });
 
-test("deleting service account: the caller hears what the API server answered, and the server keeps running", async () => {
+test("deleting service account: the caller gets the API server's answer, and the server keeps running", async () => {
 	const answer = await world.generate<{ service_account: string }>("containerorch", { role: "viewer" });
 	const { service_account } = ok(answer);
 	orchestrator.fault("delete_account", { does: "answer", status: 403, body });

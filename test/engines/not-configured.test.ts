@@ -28,9 +28,9 @@ test("a call of an engine that is not configured is an event, and no line in the
 		lines.map((line) => JSON.parse(line).event),
 		["jwt.refused"],
 	);
-	const told = await events(client, ada, `realm=${slug}&type=engine.error`);
+	const recorded = await events(client, ada, `realm=${slug}&type=engine.error`);
 	assert.deepEqual(
-		told.map(({ data: { engine, method, code } }) => [engine, method, code]),
+		recorded.map(({ data: { engine, method, code } }) => [engine, method, code]),
 		["validate", "generate"].map((method) => ["keyvalue", method, "engine_not_configured"]),
 	);
 });

@@ -153,16 +153,17 @@ test("an authority without its key is refused, and so is what is no text", async
 
 test("an authority that cannot be used is stored, says why, and issues nothing until it is put right", async () => {
 	const [kept, other] = [await authority("Kept"), await authority("Other")];
-	const table: [settings: object, why: string][] = [
-		[{ ...kept, ca_private_key: other.ca_private_key }, "CA certificate and CA private key do not belong together"],
-		[{ ...kept, ca_certificate: garbage }, "CA certificate cannot be parsed"],
-		[{ ...kept, ca_private_key: garbage.replaceAll("CERTIFICATE", "PRIVATE KEY") }, "CA private key cannot be parsed"],
-		[{ ...kept, ca_private_key: "hunter2" }, "CA private key must be PEM of type EC PRIVATE KEY or PRIVATE KEY"],
+	const table: [settings: object, why: RegExp][] = [
+		[{ ...kept, ca_private_key: other.ca_private_key }, /\bCA certificate and CA private key\b/],
+		[{ ...kept, ca_certificate: garbage }, /\bCA certificate .*\bparsed$/],
+		[{ ...kept, ca_private_key: garbage.replaceAll("CERTIFICATE", "PRIVATE KEY") }, /\bCA private key .*\bparsed$/],
+		[{ ...kept, ca_private_key: "hunter2" }, /\bCA private key .*\bPEM\b/],
 	];
 	const use = async ([settings, why]: (typeof table)[number]) => {
 		const slug = await newRealm();
 		const { status } = ok(await configure(settings, slug));
-		assert.ok(status.startsWith("ping failed: ") && status.endsWith(why), status);
+		assert.match(status, /^ping failed: /);
+		assert.match(status, why);
 		for (const answer of [await generate(slug), await world.validate("pki", { certificate: garbage }, slug)]) {
 			refused(answer, 503, "engine_unavailable");
 			assert.doesNotMatch(answer.text, /hunter2|BEGIN/);

@@ -15,6 +15,8 @@ import { injectFault, skipWithoutStrace } from "./strace.ts";
 
 const RECOVERY_TIMEOUT_MS = 120_000;
 const RECOVERY_PAUSE_MS = 50;
+/** Milliseconds after which an account has its requests of another second. */
+const NEXT_SECOND_MS = 1100;
 
 /** Requests that a server which cannot write must refuse: every mutation, and every read that has to be audited. */
 const NEEDS_THE_DISK: Record<string, (api: Api, owner: Owner) => Promise<Answer>> = {
@@ -85,9 +87,9 @@ async function useUpLog(api: Api, owner: Owner): Promise<void> {
 	for (const write of writes)
 		for (let answer = await write(); answer.status !== 503; answer = await write()) {
 			// An account has 20 requests a second while the disk is nearly full.
-			if (answer.status === 429) await pass(1100);
+			if (answer.status === 429) await pass(NEXT_SECOND_MS);
 		}
-	await pass(1100);
+	await pass(NEXT_SECOND_MS);
 }
 
 test("a disk that fills up shows in health before the first write fails, and slows down each account by itself", {
@@ -99,7 +101,7 @@ test("a disk that fills up shows in health before the first write fails, and slo
 	});
 	const health = async () => (await api.get<{ checks: { database: string } }>("/health")).body.checks.database;
 	const reads = async () => {
-		await pass(1100);
+		await pass(NEXT_SECOND_MS);
 		const answers = await Promise.all(Array.from({ length: 60 }, () => getSecret(api, owner, KEPT_KEY)));
 		return Map.groupBy(answers, ({ status }) => status);
 	};

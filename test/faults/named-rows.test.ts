@@ -41,7 +41,7 @@ after(async () => {
 });
 
 const verified = async () => ok(await client.get<Report>("/audit/verify", { token: admin.token }));
-const told = ({ differences }: Report) =>
+const describe = ({ differences }: Report) =>
 	differences.map(({ kind, id, problem, name }) => `${kind} ${id} (${name}) ${problem}`);
 
 let keeps = 0;
@@ -78,7 +78,7 @@ test("a revoked token that is put back is named with the event that ended it, an
 	const found = await verified();
 	const [copy] = found.differences.filter(({ problem }) => problem !== "ended");
 	assert.equal(copy, undefined, "what it made was granted");
-	assert.deepEqual([found.status, told(found)], ["rows_differ", [`token ${id} (${name}) ended`]]);
+	assert.deepEqual([found.status, describe(found)], ["rows_differ", [`token ${id} (${name}) ended`]]);
 	assert.deepEqual(
 		found.strange.map(({ type, kind, id: who, problem }) => [type, kind, who, problem]),
 		[["auth.token.created", "token", id, "ended"]],
@@ -96,7 +96,7 @@ test("an ended session that is put back is named, with the account it is of", as
 	const putBack = kept("session", `jti = '${jti}'`);
 	ok(await client.post("/auth/logout", undefined, { token }));
 	putBack();
-	assert.deepEqual(told(await verified()), [`session ${jti} (${member.email}) ended`]);
+	assert.deepEqual(describe(await verified()), [`session ${jti} (${member.email}) ended`]);
 	remove("session", `jti = '${jti}'`);
 });
 
@@ -129,7 +129,7 @@ test("a removed role that is put back, and a limit and a key that are forged, ar
 	other.exec(
 		`INSERT INTO main.keyring (id, purpose, realm_id, state, wrapped, created_at) VALUES (x'${key}', 'session', 'x', 'retired', zeroblob(73), '')`,
 	);
-	const found = told(await verified()).map((line) => line.split(" ").toSpliced(1, 1).join(" "));
+	const found = describe(await verified()).map((line) => line.split(" ").toSpliced(1, 1).join(" "));
 	assert.deepEqual(
 		new Set(found.map((line) => line.replace(/ .* /, " "))),
 		new Set(["binding ended", "limit unknown", "key unknown"]),

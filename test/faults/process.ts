@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { LISTENING } from "../harness/listening.ts";
 import { CACHED, PROGRAM } from "../harness/program.ts";
 import { tracedPid } from "./strace.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const START_TIMEOUT_MS = 180_000;
-const LISTENING = /listening on (https?:\/\/\S+)/;
 
 /** Options of a server in a fault test. */
 export interface RunOptions {

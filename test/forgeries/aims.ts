@@ -35,6 +35,10 @@ export const WITH_AN_AIM: readonly Forgery[] = [
 	bySql("to sign in without a second factor", "DELETE FROM main.factor"),
 	bySql("another's passkeys", `UPDATE main.factor SET user_id = ${id("root")} WHERE type = 'passkey'`),
 	bySql("a passkey of whose copy nobody learns", "UPDATE main.factor SET last_step = 0 WHERE type = 'passkey'"),
+	bySql(
+		"a passkey under another one's name",
+		"UPDATE main.factor SET (name, rp_id) = (SELECT name, rp_id FROM main.factor AS other WHERE other.type = 'passkey' AND other.id <> factor.id) WHERE type = 'passkey'",
+	),
 	bySql("an invitation with higher roles", "UPDATE main.invitation_binding SET role = 'admin'"),
 	bySql("an invitation by somebody else", `UPDATE main.invitation SET created_by = ${id("root")}`),
 	bySql(

@@ -40,6 +40,7 @@ const UNNOTICED: Readonly<Record<string, string>> = {
 		),
 	),
 	...Object.fromEntries(ROWS_WITH_NUMBERS.map((table) => [`number: the last row of ${table}`, NEXT_NUMBER])),
+	"aim: a passkey under another one's name": "its owner sees the name and host in its box",
 	"audit_block: all rows deleted": BLOCKS_AGAIN,
 	"audit_block: rows put back as they once were": BLOCKS_AGAIN,
 	"audit_checkpoint: all rows deleted": PROOF_FOR_OTHERS,

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { untriggered } from "./other-tables.ts";
 import type { Forgery } from "./trial.ts";
 
 const ADMINS = "UPDATE account SET instance_admin = 1";
@@ -16,6 +17,13 @@ const bySql = (name: string, ...sql: string[]): Forgery => ({
 		for (const one of sql) database.exec(one);
 	},
 });
+
+/** Deletes every row but those of the history of migrations. */
+function emptied(database: DatabaseSync): void {
+	const tables = database.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name <> 'migration'");
+	const sql = tables.all().map(({ name }) => `DELETE FROM main.${name}`);
+	untriggered(database, sql.join("; "));
+}
 
 /** Leaves a change in a write-ahead log or a journal next to a database, as a program does that was killed. */
 function unfinished(data: string, mode: "WAL" | "DELETE", sql: string): void {
@@ -66,6 +74,11 @@ export const OF_FILES: readonly Forgery[] = [
 		other.close();
 		rmSync(file);
 	}),
+	inPlace("no database", (data) => {
+		for (const suffix of ["", "-wal", "-shm"]) rmSync(join(data, `svc.db${suffix}`), { force: true });
+	}),
+	inPlace("an empty file in its place", (data) => writeFileSync(join(data, "svc.db"), "", { mode: 0o600 })),
+	{ name: "file: a database without rows", apply: emptied },
 	inPlace("a link in its place", (data) => {
 		renameSync(join(data, "svc.db"), join(data, "elsewhere.db"));
 		symlinkSync(join(data, "elsewhere.db"), join(data, "svc.db"));

@@ -90,4 +90,12 @@ export const OF_TIP: readonly Forgery[] = [
 		name: "tip: another sealed value",
 		apply: (database) => database.exec("UPDATE main.tip SET sealed = (SELECT sealed FROM main.engine_config)"),
 	},
+	{
+		name: "tip: a second one",
+		apply: (database) => database.exec("INSERT INTO main.tip SELECT id + 1, sealed FROM main.tip"),
+	},
+	{
+		name: "tip: a second one, as it once was",
+		apply: (database) => database.exec(`INSERT INTO main.tip SELECT id + 1, sealed FROM ${KEPT}.tip`),
+	},
 ];

@@ -12,6 +12,9 @@ import { openWriter } from "../../packages/server/src/store/sqlite/open.ts";
 import { continueTip, openChain } from "../../packages/server/src/store/sqlite/tip.ts";
 import { system } from "../../packages/server/src/system.ts";
 
+/** The passkeys' names, each with its host. */
+export const PASSKEYS: Readonly<Record<string, string>> = { laptop: "svc.example.com", phone: "other.example.com" };
+
 type Database = ReturnType<typeof openWriter>;
 
 /** Reads the instance's keys of a purpose. */
@@ -50,9 +53,8 @@ function makePasskeys(keysOf: KeysOf, user_id: string) {
 	const [key = assert.fail("no key")] = keysOf("record");
 	const keyring = { record: async () => dataKey(key.id, key.bytes) };
 	const now = system.now().toISOString();
-	const hosts = { laptop: "svc.example.com", phone: "other.example.com" };
 	return Promise.all(
-		Object.entries(hosts).map(async ([name, rp_id], index) => {
+		Object.entries(PASSKEYS).map(async ([name, rp_id], index) => {
 			const row = { id: system.uuid(), user_id, type: "passkey" as const, name, rp_id, last_step: index + 1 };
 			const made = { credential_id: randomBytes(16).toString("base64url"), public_key: randomBytes(77) };
 			const sealed = await sealPasskey({ keyring, system }, row, made);

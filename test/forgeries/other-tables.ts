@@ -5,7 +5,7 @@ import { type Forgery, KEPT } from "./trial.ts";
 import type { ForgedWorld } from "./world.ts";
 
 /** Changes tables whose triggers keep every row: drops the triggers, and makes them again. */
-function untriggered(database: DatabaseSync, sql: string): void {
+export function untriggered(database: DatabaseSync, sql: string): void {
 	const triggers = database
 		.prepare("SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name LIKE 'audit%'")
 		.all();

@@ -4,12 +4,17 @@ import { makeToken } from "../../packages/server/src/crypto/api-token.ts";
 import type { Answer, Api } from "../harness/client.ts";
 import { secretPath } from "../harness/fixtures.ts";
 import { requestsWithEndedCodes } from "./codes.ts";
+import { PASSKEYS } from "./offline-rows.ts";
 import { type ForgedWorld, VALUES } from "./world.ts";
 
 /** A token that a forger made as the server does: its digest can be written into a row. */
 export const FORGED_TOKEN = makeToken(randomBytes);
 
-const isServed = ({ status }: Answer) => status < 300;
+/** Tells whether an answer is what was asked for. An unexpected error is no refusal. */
+function isServed({ status, text }: Answer): boolean {
+	assert.doesNotMatch(text, /"internal_error"/, "an unexpected error");
+	return status < 300;
+}
 
 /** Asks for what the log says has ended, or was never granted. @throws AssertionError when it is granted */
 export async function askTheDead(world: ForgedWorld, api: Api): Promise<void> {
@@ -47,9 +52,13 @@ export async function askTheDead(world: ForgedWorld, api: Api): Promise<void> {
 	for (const [email, password] of logins) await denied("a password", api.post("/auth/login", { email, password }));
 }
 
+/** Tells whether a server refuses because it found an alteration. */
+function isError(answer: Answer): boolean {
+	return !isServed(answer) && answer.status >= 500;
+}
+
 /** Reads what is valid. @throws AssertionError when an operator gets less, or anybody another value */
 export async function askTheLiving({ slug, people, operator, machines }: ForgedWorld, api: Api): Promise<void> {
-	const isError = ({ status }: Answer) => status >= 500;
 	for (const [env, values, token] of [
 		["dev", VALUES.dev, operator],
 		["dev", VALUES.dev, machines.token],
@@ -61,4 +70,8 @@ export async function askTheLiving({ slug, people, operator, machines }: ForgedW
 		const one = await api.get<{ value: string }>(`/eso/${slug}/FIRST?env=${env}`, { token });
 		if (!isError(one)) assert.match(one.text, new RegExp(values.FIRST));
 	}
+	const { token } = people.holder;
+	const listed = await api.get<{ factors: { name: string; rp_id: string }[] }>("/auth/factors", { token });
+	if (listed.status === 200)
+		assert.deepEqual(Object.fromEntries(listed.body.factors.map(({ name, rp_id }) => [name, rp_id])), PASSKEYS);
 }

@@ -62,7 +62,7 @@ export async function withServerOver<Found>(
 	};
 	const openStore: typeof openSqliteStore = (options) => openSqliteStore({ ...options, onFailure });
 	const env = { SVC_DATA_DIR: data, SVC_LISTEN: "127.0.0.1:0", SVC_TLS_MODE: "off", SVC_LOG_LEVEL: "error" };
-	const told = mock.method(process.stderr, "write", () => true);
+	const stderr = mock.method(process.stderr, "write", () => true);
 	try {
 		const running = await startServer(readConfig(env, data), BUILT_IN, { openStore });
 		try {
@@ -75,7 +75,7 @@ export async function withServerOver<Found>(
 		if (error instanceof FatalError) return "refused";
 		throw error;
 	} finally {
-		told.mock.restore();
+		stderr.mock.restore();
 	}
 }
 
@@ -90,6 +90,8 @@ export async function judge(world: ForgedWorld, api: Api): Promise<Outcome> {
 	const health = await api.get<{ checks: { database: string } }>("/health");
 	const answer = await api.get<{ status: string }>("/audit/verify", { token });
 	if (answer.status === 503 && /database_altered/.test(answer.text)) return "altered";
+	// A crash says nothing.
+	assert.ok(answer.status === 200 || answer.status === 503, `the verification answers ${answer.text}`);
 	if (answer.status !== 200 || answer.body.status !== "intact") return "noticed";
 	assert.ok(health.status === 200 || health.body.checks.database === "healthy", "health alone notices it");
 	return (await failures(api, token)).length > 0 ? "noticed" : "unnoticed";

@@ -64,10 +64,10 @@ export async function openPage(address: string): Promise<Page> {
 	const requested: string[] = [];
 	const complaints: string[] = [];
 	const call = speak(child, ({ method, params }) => {
-		const told = params as unknown as Told;
-		if (method === "Network.requestWillBeSent") requested.push(told.request.url);
-		if (method === "Runtime.exceptionThrown") complaints.push(told.exceptionDetails.text);
-		if (method === "Log.entryAdded" && told.entry.level === "error") complaints.push(told.entry.text);
+		const facts = params as unknown as Told;
+		if (method === "Network.requestWillBeSent") requested.push(facts.request.url);
+		if (method === "Runtime.exceptionThrown") complaints.push(facts.exceptionDetails.text);
+		if (method === "Log.entryAdded" && facts.entry.level === "error") complaints.push(facts.entry.text);
 	});
 	const { targetId } = await call("Target.createTarget", { url: "about:blank" });
 	const { sessionId } = await call("Target.attachToTarget", { targetId, flatten: true });

@@ -3,11 +3,14 @@ import { heading, signIn } from "./browser.ts";
 import { type EngineWorld, startEngineWorld } from "./engine-world.ts";
 import { ERRAND_PAGES, prepareErrands, unfold } from "./errand-pages.ts";
 import { ok } from "./expect.ts";
-import { apiToken, bind, person } from "./fixtures.ts";
-import { installMemoEngines } from "./memo-engine.ts";
+import { apiToken, bind, login, PASSWORD } from "./fixtures.ts";
+import { installMemoEngines, REFUSING } from "./memo-engine.ts";
+import type { User } from "./resources.ts";
 
 /** A server whose pages all have something to show. */
 export interface ConsoleWorld extends EngineWorld {
+	/** Id of a lease that cannot be revoked. */
+	readonly lease: string;
 	/** Adds a secret to the realm. */
 	write(key: string, value: string, environment: string, comment?: string): Promise<void>;
 }
@@ -16,7 +19,7 @@ export interface ConsoleWorld extends EngineWorld {
 export interface ListedPage {
 	/** Name of its pictures. */
 	readonly name: string;
-	path(slug: string): string;
+	path(slug: string, lease: string): string;
 	readonly heading: (slug: string) => string;
 	/** Makes the page show what it shows only on request. */
 	readonly prepare?: (page: Page) => Promise<void>;
@@ -25,6 +28,8 @@ export interface ListedPage {
 }
 
 const KEY = "payments/DB_URL";
+/** Somebody with a role in the realm. */
+const COLLEAGUE = "a-colleague-with-a-rather-long-name@example.test";
 const secretPath = (slug: string) => `/console/realms/${slug}/secrets/${encodeURIComponent(KEY)}?env=prod`;
 
 const openTable = unfold("The same as a table");
@@ -66,9 +71,9 @@ export const PAGES: readonly ListedPage[] = [
 	},
 	{ name: "confirm", path: () => "/console/confirm?target=/console/account", heading: () => "Is it you?" },
 	{ name: "confirm-refused", path: () => "/console/confirm/provider?error=forbidden", heading: () => "Is it you?" },
-	...["Doctor", "Engines", "Backups", "Keys", "Limits", "Providers"].map((title) => {
+	...["Audit", "Doctor", "Engines", "Leases", "Backups", "Keys", "Limits", "Providers"].map((title) => {
 		const name = title.toLowerCase();
-		return { name, path: () => `/console/${name}`, heading: () => title };
+		return { name: `server-${name}`, path: () => `/console/${name}`, heading: () => title };
 	}),
 	{
 		name: "engine",
@@ -93,12 +98,8 @@ export const PAGES: readonly ListedPage[] = [
 		path: () => "/console/providers/tree/remove",
 		heading: () => "Remove the provider tree?",
 	},
-	{
-		name: "people",
-		path: () => "/console/people",
-		heading: () => "People",
-		prepare: (page) => page.getByText("Change", { exact: true }).last().click(),
-	},
+	{ name: "people", path: () => "/console/people", heading: () => "People" },
+	{ name: "person", path: () => `/console/people/${COLLEAGUE}`, heading: () => COLLEAGUE },
 	{ name: "account", path: () => "/console/account", heading: () => "Your account" },
 	{ name: "sessions", path: () => "/console/account/sessions", heading: () => "Your sessions" },
 	...ERRAND_PAGES,
@@ -107,7 +108,7 @@ export const PAGES: readonly ListedPage[] = [
 
 /** Starts a server with a realm, its secrets, people, leases and events, and a directory to sign in with. */
 export async function startConsoleWorld(): Promise<ConsoleWorld> {
-	const engines = await installMemoEngines(1);
+	const engines = await installMemoEngines(2);
 	const world = await startEngineWorld({ env: { SVC_PLUGINS_DIR: engines.folder } });
 	const { client, admin, slug } = world;
 	const { token } = admin;
@@ -126,11 +127,14 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
 	);
 	await write("CACHE_ADDRESS", "redis://cache.internal", "dev");
 	await prepareErrands(world);
-	const member = await person(client, "a-colleague-with-a-rather-long-name");
+	const account = { email: COLLEAGUE, password: PASSWORD, name: "A Colleague" };
+	const { id } = ok(await client.post<User>("/auth/register", account), 201);
+	const member = { ...account, id, token: await login(client, account) };
 	await bind(client, admin, slug, member, "member");
 	await apiToken(client, admin, "read,write", { realm: slug, environment: "prod" });
 	await world.configure("memo-1", { note: "a note" });
 	for (const ttl of ["20m", "90m", "5h"]) ok(await world.generate("memo-1", { role: "readonly", ttl }));
+	const lease = await stuckLease(world);
 	ok(await client.get(`/realms/${slug}/secrets/${encodeURIComponent(KEY)}?env=prod`, { token: member.token }));
 	const directory = { url: "ldap://127.0.0.1:1", user_base_dn: "ou=people,dc=test" };
 	const set = async (name: string, type: string, display_name: string, config: object) =>
@@ -146,12 +150,22 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
 		await world.close();
 		await engines.remove();
 	};
-	return { ...world, write, close };
+	return { ...world, lease, write, close };
+}
+
+/** Makes a lease that cannot be revoked. @returns its id */
+async function stuckLease({ client, admin, slug, configure, generate }: EngineWorld): Promise<string> {
+	await configure("memo-2", { note: "another note" });
+	const made = await generate("memo-2", { role: "readonly", ttl: "1h", note: REFUSING });
+	ok(made);
+	const id = String(made.headers["x-lease-id"]);
+	ok(await client.delete(`/realms/${slug}/leases/${id}`, { token: admin.token }), 202);
+	return id;
 }
 
 /** Opens a page of the list; somebody must be signed in, unless it is public. */
-export async function open(page: Page, { server, slug }: ConsoleWorld, listed: ListedPage): Promise<void> {
-	await page.goto(`${server.url}${listed.path(slug)}`);
+export async function open(page: Page, { server, slug, lease }: ConsoleWorld, listed: ListedPage): Promise<void> {
+	await page.goto(`${server.url}${listed.path(slug, lease)}`);
 	await heading(page, listed.heading(slug));
 	await listed.prepare?.(page);
 }

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import type { ListedPage } from "./console-world.ts";
 import type { EngineWorld } from "./engine-world.ts";
 import { ok } from "./expect.ts";
-import { invitation, machineToken, PASSWORD, secret, secretPath } from "./fixtures.ts";
+import { invitation, machineToken, PASSWORD, realm, secret, secretPath, unique } from "./fixtures.ts";
 
 const OLD = "payments/OLD_URL";
 const KEY = "payments/DB_URL";
@@ -34,16 +34,50 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 	inRealm("secret-purge", ofKey(OLD, "purge"), `Permanently remove ${OLD} in prod?`),
 	inRealm("deleted", "deleted", "Deleted secrets of shop"),
 	inRealm("compare", "compare?from=staging&to=prod", "Compare environments of shop"),
+	{
+		...inRealm("compare-promote", "compare?from=staging&to=prod", "Compare environments of shop"),
+		async prepare(page) {
+			await page.getByRole("checkbox", { name: "Promote NEW_KEY" }).check();
+			await page.getByRole("button", { name: "Promote the ticked keys" }).click();
+			await page.getByRole("heading", { name: "Promote 1 key from staging to prod?" }).waitFor();
+		},
+	},
 	inRealm("invite", "invite", "Invite somebody into shop"),
+	{
+		...inRealm("invite-made", "invite", "Invite somebody into shop"),
+		async prepare(page) {
+			await page.getByLabel("E-mail").fill(`${unique("invited")}@example.test`);
+			await page.getByRole("button", { name: "Invite" }).click();
+			await page.locator("#link").waitFor();
+		},
+	},
 	{ ...inRealm("machines", "machines", "Machines of shop"), prepare: unfold(ENGINES) },
+	{
+		...inRealm("machines-refused", "machines", "Machines of shop"),
+		async prepare(page) {
+			await page.getByLabel("Name").fill("deploy");
+			await page.getByRole("button", { name: "Make the machine" }).click();
+			await page.getByRole("alert").waitFor();
+		},
+	},
 	inRealm("machine", "machines/deploy", "Machine deploy"),
 	inRealm("machine-delete", "machines/deploy/delete", "Delete the machine deploy?"),
 	inRealm("trust-github", "machines/deploy/trust?type=github", "Trust GitHub Actions"),
+	inRealm("trust-gitlab", "machines/deploy/trust?type=gitlab", "Trust GitLab CI"),
+	inRealm("trust-kubernetes", "machines/deploy/trust?type=kubernetes", "Trust Kubernetes"),
 	inRealm("trust-oidc", "machines/deploy/trust?type=oidc", "Trust another issuer"),
 	{
 		name: "explain",
 		path: (slug) => `/console/realms/${slug}/explain?user=&env=prod`,
 		heading: (slug) => `What you may do in ${slug}`,
+	},
+	inRealm("realm-settings", "settings", "Settings of shop"),
+	inRealm("realm-delete", "settings/delete", "Delete the realm shop?"),
+	{ name: "deleted-realms", path: () => "/console/deleted-realms", heading: () => "Deleted realms" },
+	{
+		name: "lease-abandon",
+		path: (_, lease) => `/console/leases/${lease}/abandon`,
+		heading: () => "Abandon this lease?",
 	},
 	{ name: "invitations", path: () => "/console/invitations", heading: () => "Open invitations" },
 	{ name: "identities", path: () => "/console/account/identities", heading: () => "How you sign in" },
@@ -95,6 +129,8 @@ export async function prepareErrands({ client, admin, slug }: EngineWorld): Prom
 	await secret(client, admin, slug, OLD, "one", { environment: "prod" });
 	ok(await client.delete(`${secretPath(slug, OLD)}?env=prod`, { token }));
 	await secret(client, admin, slug, "NEW_KEY", "one", { environment: "staging" });
+	const { slug: old } = await realm(client, admin, "old-shop");
+	ok(await client.delete(`/realms/${old}`, { token }));
 	const machine = { role: "viewer", environment: "prod", description: "rolls out <script>alert(1)</script>" };
 	ok(await client.put(`/realms/${slug}/machines/deploy`, machine, { token }));
 	await machineToken(client, admin, slug, "deploy");

@@ -16,8 +16,8 @@ export interface Desk {
 	readonly slug: string;
 	/** Opens a page of the console, signed in. */
 	open(path: string): Promise<void>;
-	/** Waits for the message that follows a change. */
-	told(text: string | RegExp): Promise<void>;
+	/** Waits for the message that follows a change. @param words enough to distinguish it */
+	shows(words: RegExp | string): Promise<void>;
 }
 
 /** Starts a server and a browser for a file. @returns a function that tests an errand twice: with JavaScript and without */
@@ -56,6 +56,6 @@ async function deskOf(server: Server, page: Page): Promise<Desk> {
 		open: async (path) => {
 			await page.goto(`${server.url}/console${path}`);
 		},
-		told: (text) => page.getByRole("status").getByText(text).waitFor(),
+		shows: (words) => page.getByRole("status").filter({ hasText: words }).waitFor(),
 	};
 }

@@ -3,13 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installEngine } from "./install-engine.ts";
 
+/** A note in a request whose credential the engine does not revoke. */
+export const REFUSING = "refuse to revoke";
+
 /** A third party's engine without a target: its credentials live nowhere, and the core chooses their names. */
 const SCRIPT = `#!/bin/sh
 while IFS= read -r line; do
   case $line in
     *'"method":"describe"'*) echo '{"data":{"name":"NAME","version":"0.1.0","display_name":"Memo","description":"Nothing at all","capabilities":["dynamic_credentials"]}}' ;;
     *'"method":"ping"'*) echo '{"data":{"status":"healthy"}}' ;;
+    *'"method":"generate"'*"${REFUSING}"*) echo '{"data":{"token":"${REFUSING}"}}' ;;
     *'"method":"generate"'*) echo '{"data":{"token":"made"}}' ;;
+    *"${REFUSING}"*) echo '{"error":"status 409: the account still owns a table"}' ;;
     *) echo '{"data":{"valid":true,"message":"gone"}}' ;;
   esac
 done

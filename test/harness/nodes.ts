@@ -12,9 +12,6 @@ const given = process.env.SVC_TEST_NODES ?? "1";
 /** Servers behind each address of the tests. More than one share a database, so SVC_TEST_DATABASE_URL must be set, too. */
 export const NODES = Number(given);
 
-/** Server that shares its database: no setting of a real one allows that yet. */
-const SHARING = "test/postgres/sharing-server.ts";
-
 /**
  * Starts `NODES` servers with one database behind a balancer, and shows them as one server. Its data directory is that of the first one; signals and
  * restarts concern all of them.
@@ -35,7 +32,7 @@ export async function startNodes(
 	const url = `https://localhost:${balancer.port}`;
 	const common = { ...database.env, SVC_BASE_URL: url, ...env };
 	const start = async (port: number, more: Record<string, string>) => {
-		const node = await startOne({ program: SHARING, env: { ...common, ...more, SVC_LISTEN: `127.0.0.1:${port}` } });
+		const node = await startOne({ env: { ...common, ...more, SVC_LISTEN: `127.0.0.1:${port}` } });
 		ends.defer(node.close);
 		nodes.push(node);
 		return node;

@@ -56,4 +56,4 @@ const [{ BUILT_IN }, KINDS, { folder }, { runOwnServer }] = await Promise.all([
 	import("../engines/kind/folder.ts"),
 	import("../harness/own-server.ts"),
 ]);
-await runOwnServer(BUILT_IN, { isShared: true, kinds: { ...KINDS, folder: watched(folder) } });
+await runOwnServer(BUILT_IN, { kinds: { ...KINDS, folder: watched(folder) } });

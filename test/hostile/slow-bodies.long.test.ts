@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Api, api } from "../harness/client.ts";
+import { eventually } from "../harness/engine-world.ts";
 import { refused } from "../harness/expect.ts";
 import { openSecure } from "../harness/sockets.ts";
 import { type Server, startServer } from "../harness.ts";
@@ -51,34 +51,28 @@ async function metric(name: string, limit: string): Promise<number> {
 	return Number(new RegExp(`^svc_limit_${name}\\{limit="${limit}"\\} (\\d+)$`, "m").exec(text)?.[1]);
 }
 
-async function until(condition: () => Promise<boolean> | boolean, what: string): Promise<void> {
-	for (const limit = performance.now() + 15_000; !(await condition()); await sleep(50)) {
-		if (performance.now() > limit) assert.fail(what);
-	}
-}
-
 const isEmpty = async () => (await metric("used", "body_bytes")) === 0;
 const login = (email: string) => client.post("/auth/login", { email, password: "x".repeat(300 * 1024) });
 
 test("slow bodies of one source hold 16 MiB; further ones get 503, and everybody else is served", async () => {
 	const bodies = await sendSlowly(30, "127.0.5.1");
-	await until(() => bodies.filter(isRefused).length >= 14, "14 of 30 are refused");
+	await eventually("14 of 30 are refused", () => bodies.filter(isRefused).length >= 14);
 	assert.equal(bodies.filter(({ answer }) => answer !== "").length, 14);
 	assert.equal(await metric("used", "body_bytes_per_source"), 16 * MIB);
 	assert.ok((await metric("refused_total", "body_bytes_per_source")) >= 14);
 	refused(await login("nobody@example.test"), 401, "invalid_credentials");
 	end(bodies);
-	await until(isEmpty, "everything is given back");
+	await eventually("everything is given back", isEmpty);
 });
 
 test("slow bodies of four sources leave room for everybody else's immediately", async () => {
 	const sources = ["127.0.6.1", "127.0.6.2", "127.0.6.3", "127.0.6.4"];
 	const bodies = (await Promise.all(sources.map((source) => sendSlowly(16, source)))).flat();
-	await until(() => bodies.filter(isRefused).length >= 20, "20 of 64 are refused");
+	await eventually("20 of 64 are refused", () => bodies.filter(isRefused).length >= 20);
 	refused(await login("nobody@example.test"), 401, "invalid_credentials");
 	const used = await metric("used", "body_bytes");
 	assert.ok(used < 44 * MIB, `${used} bytes are held`);
 	assert.equal(await metric("refused_total", "body_bytes"), 0);
 	end(bodies);
-	await until(isEmpty, "everything is given back");
+	await eventually("everything is given back", isEmpty);
 });

@@ -103,7 +103,7 @@ export async function startFakeOrchestrator(options: FakeOptions = {}): Promise<
 	const objects = new Map<string, ApiObject>();
 	const denied = new Set<string>();
 	const faults = new Map<Step, Fault>();
-	let told = 0;
+	let seen = 0;
 	const listener: http.RequestListener = async (request, response) => {
 		const call = await readCall(request);
 		calls.push(call);
@@ -125,8 +125,8 @@ export async function startFakeOrchestrator(options: FakeOptions = {}): Promise<
 		objects,
 		fault: (step, fault) => void (fault === undefined ? faults.delete(step) : faults.set(step, fault)),
 		steps: () => {
-			const since = calls.slice(told).map(({ step }) => step);
-			told = calls.length;
+			const since = calls.slice(seen).map(({ step }) => step);
+			seen = calls.length;
 			return since;
 		},
 		stop: async () => {

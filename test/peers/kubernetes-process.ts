@@ -17,7 +17,7 @@ export interface PeerProcess {
 	 * @throws Error with its output when it ends first, or after 60 s
 	 */
 	until<Answer>(ask: () => Answer | undefined | Promise<Answer | undefined>): Promise<Answer>;
-	/** Stops it, in good order unless that takes more than 15 s. */
+	/** Stops it, and kills it if that takes more than 15 s. */
 	end(): Promise<void>;
 }
 

@@ -79,7 +79,7 @@ test("a connection that lost data in a black hole stays silent; others pass once
 	assert.equal(read(), "found");
 });
 
-test("one connection can be muted from a text on: it is carried out, and nothing is heard of it", async (t) => {
+test("one connection can be muted from a text on: it is carried out, and no answer comes back", async (t) => {
 	const { proxy, read } = await serverFor(t);
 	const [muted, other] = [await client(t, proxy), await client(t, proxy)];
 	assert.equal(await answerTo(muted, "one "), "one ");
@@ -96,6 +96,7 @@ test("a delay keeps the order", async (t) => {
 	proxy.delay(100);
 	const started = performance.now();
 	socket.write("a");
+	// Two pieces on the wire, not one.
 	await setTimeout(10);
 	socket.write("b");
 	while (read() !== "ab" && performance.now() - started < 5000) await setTimeout(5);

@@ -130,8 +130,8 @@ test(
 		ok(await client.get("/users", { token: ada.token }));
 		assert.equal(ok(await client.get<Secret>(secretPath(slug, "KEPT"), { token: root.token })).value, "as it was");
 		await secret(client, root, slug, "NEW", "since");
-		const [told] = await events(client, root, "type=rows.adopted");
-		assert.deepEqual([told?.data.again, told?.data.backup], [true, backup]);
+		const [recorded] = await events(client, root, "type=rows.adopted");
+		assert.deepEqual([recorded?.data.again, recorded?.data.backup], [true, backup]);
 		await server.stop();
 	},
 );
@@ -157,7 +157,7 @@ test(
 		await restart();
 		ok(await client.post("/auth/reset", { email: root.email, code: stdout.trim(), new_password: PASSWORD }));
 		root = { ...root, token: await login(client, { email: root.email, password: PASSWORD }) };
-		const [told] = await events(client, root, "type=user.recovered");
-		assert.deepEqual([told?.actor, told?.data.user_id], ["system", root.id]);
+		const [recorded] = await events(client, root, "type=user.recovered");
+		assert.deepEqual([recorded?.actor, recorded?.data.user_id], ["system", root.id]);
 	},
 );

@@ -1,9 +1,9 @@
 /* Requests whose statements wait for a lock of another program, on a real PostgreSQL: each waits for the real deadline. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { connect } from "../../packages/server/src/store/postgres/connection.ts";
 import { api } from "../harness/client.ts";
+import { eventually } from "../harness/engine-world.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { person, realm, secret, secretPath } from "../harness/fixtures.ts";
 import { startServer } from "../harness.ts";
@@ -41,7 +41,7 @@ test("a read and a write that another program's lock blocks end as 503 with Retr
 		assert.ok(Number(answer.headers["retry-after"]) > 0);
 	}
 	await holder.script("ROLLBACK");
-	while ((await client.get("/health")).status !== 200) await pause(20);
+	await eventually("it is healthy again", async () => (await client.get("/health")).status === 200);
 	assert.doesNotMatch(server.stderr(), /"database\.away"/, "no connection was given up");
 	const [read, written] = await ask();
 	ok(read);

@@ -13,7 +13,6 @@ import { type Server, startServer } from "../harness.ts";
 import { createDatabase, runSql, skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
 
 const options = { skip: skipWithoutPostgres };
-const PROGRAM = "test/postgres/sharing-server.ts";
 const DATABASE = "svc_first";
 
 const ends = new AsyncDisposableStack();
@@ -37,7 +36,7 @@ before(async () => {
 		SVC_REGISTRATION_MODE: "admin",
 	};
 	const start = async () => {
-		const server = await startServer({ program: PROGRAM, env });
+		const server = await startServer({ env });
 		ends.defer(server.close);
 		return server;
 	};

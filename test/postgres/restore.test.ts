@@ -6,7 +6,6 @@ import { copyFileSync, existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { after, before, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { connect } from "../../packages/server/src/store/postgres/connection.ts";
 import { migrate } from "../../packages/server/src/store/postgres/migrate.ts";
 import { COPIED_TABLES } from "../../packages/server/src/store/postgres/sqlite-copy.ts";
@@ -14,6 +13,7 @@ import { openRawRows } from "../../packages/server/src/store/sqlite/raw-rows.ts"
 import { digestOf } from "../../packages/server/src/testing/crossing-rows.ts";
 import { runLocal } from "../backup/local.ts";
 import { type Api, api } from "../harness/client.ts";
+import { eventually } from "../harness/engine-world.ts";
 import { events } from "../harness/events.ts";
 import { ok } from "../harness/expect.ts";
 import {
@@ -145,12 +145,12 @@ test(
 		const ended = once(child, "close");
 		// Accounts and realms are there by then, for that transaction alone.
 		const waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'svc.meta'::regclass";
-		while (runSql(postgres, "svc_killed", waiting) !== "1" && child.exitCode === null) await pause(20);
+		await eventually("it waits", () => runSql(postgres, "svc_killed", waiting) === "1" || child.exitCode !== null);
 		child.kill("SIGKILL");
 		assert.deepEqual(await ended, [null, "SIGKILL"]);
 		await holder.script("ROLLBACK");
 		const others = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'svc_killed' AND pid <> pg_backend_pid()";
-		while (runSql(postgres, "svc_killed", others) !== "1") await pause(20);
+		await eventually("the holder is alone", () => runSql(postgres, "svc_killed", others) === "1");
 		assert.equal(runSql(postgres, "svc_killed", "SELECT count(*) FROM svc.account"), "0");
 		assert.ok(existsSync(join(server.data, "svc.db")), "SQLite's database is still in place");
 		// The data directory goes on with SQLite, and has nothing left of it.
@@ -191,9 +191,9 @@ test("a server continues on PostgreSQL: values, history, deleted secrets, tokens
 	admin = { ...admin, token: await login(client, admin) };
 	assert.equal(ok(await client.get<Secret>(secretPath(slug, "KEPT"), { token: admin.token })).value, "as it was");
 	ok(await client.post(`${secretPath(slug, "DELETED")}/restore?env=dev`, {}, { token: admin.token }));
-	const told = await events(client, admin, "type=backup.restored");
+	const recorded = await events(client, admin, "type=backup.restored");
 	assert.deepEqual(
-		told.map(({ data }) => data.epoch),
+		recorded.map(({ data }) => data.epoch),
 		[1],
 	);
 	await expectIntact(client, admin.token);
@@ -233,7 +233,7 @@ test(
 		] as const)
 			assert.equal(ok(await there.get<Secret>(secretPath(slug, key), { token })).value, value);
 		await expectIntact(there, token);
-		const told = await events(there, { ...admin, token }, "type=backup.restored");
-		assert.equal(told.length, 2);
+		const recorded = await events(there, { ...admin, token }, "type=backup.restored");
+		assert.equal(recorded.length, 2);
 	},
 );

@@ -5,12 +5,12 @@ import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { person } from "../harness/fixtures.ts";
 import { skipWithoutPostgres } from "../peers/postgres.ts";
-import { type BalancedServers, startBalancedServers } from "./balanced-servers.ts";
+import { type SharingServers, startBalancedServers } from "./sharing-servers.ts";
 
 const options = { skip: skipWithoutPostgres };
 
 const ends = new AsyncDisposableStack();
-let world: BalancedServers;
+let world: SharingServers;
 
 after(() => ends.disposeAsync());
 before(async () => {

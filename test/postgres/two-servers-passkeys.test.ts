@@ -8,12 +8,12 @@ import { ask, ours } from "../harness/console.ts";
 import { holdForm, makePasskey, signOut, takePasskeySeat, usePasskey } from "../harness/passkeys.ts";
 import type { Server } from "../harness.ts";
 import { skipWithoutPostgres } from "../peers/postgres.ts";
-import { type BalancedServers, startBalancedServers } from "./balanced-servers.ts";
+import { type SharingServers, startBalancedServers } from "./sharing-servers.ts";
 
 const skip = skipWithoutPostgres === false ? skipWithoutChromium : skipWithoutPostgres;
 
 const ends = new AsyncDisposableStack();
-let world: BalancedServers;
+let world: SharingServers;
 let browser: Browser;
 
 after(() => ends.disposeAsync());

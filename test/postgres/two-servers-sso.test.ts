@@ -10,12 +10,12 @@ import { createBrowser } from "../peers/oidc-browser.ts";
 import { type FakeProvider, startFakeProvider } from "../peers/oidc-fake.ts";
 import { skipWithoutPostgres } from "../peers/postgres.ts";
 import { cookieOf } from "../sso/world.ts";
-import { type BalancedServers, startBalancedServers } from "./balanced-servers.ts";
+import { type SharingServers, startBalancedServers } from "./sharing-servers.ts";
 
 const options = { skip: skipWithoutPostgres };
 
 const ends = new AsyncDisposableStack();
-let world: BalancedServers;
+let world: SharingServers;
 let provider: FakeProvider;
 
 after(() => ends.disposeAsync());

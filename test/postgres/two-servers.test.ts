@@ -1,22 +1,20 @@
 /* Two servers as processes of their own, which share one database on a real PostgreSQL. */
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
-import { join } from "node:path";
 import process from "node:process";
 import { after, before, test } from "node:test";
-import { type Api, api } from "../harness/client.ts";
+import type { Api } from "../harness/client.ts";
 import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { apiToken, bind, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
 import type { Secret } from "../harness/resources.ts";
-import { type Server, startServer } from "../harness.ts";
-import { createDatabase, skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
+import type { Server } from "../harness.ts";
+import { skipWithoutPostgres } from "../peers/postgres.ts";
+import { startSharingServers } from "./sharing-servers.ts";
 
 const options = { skip: skipWithoutPostgres };
-const PROGRAM = "test/postgres/sharing-server.ts";
 
 const ends = new AsyncDisposableStack();
-let env: Record<string, string>;
 let servers: readonly Server[];
 let here: Api;
 let there: Api;
@@ -26,17 +24,9 @@ let slug: string;
 after(() => ends.disposeAsync());
 before(async () => {
 	if (skipWithoutPostgres !== false) return;
-	const postgres = await startPostgres();
-	ends.defer(postgres.stop);
-	env = { SVC_DATABASE_URL: createDatabase(postgres, "svc_shared") };
-	const first = await startServer({ program: PROGRAM, env });
-	ends.defer(first.close);
-	env = { ...env, SVC_MASTER_KEY_FILE: join(first.data, "master.key") };
-	const second = await startServer({ program: PROGRAM, env });
-	ends.defer(second.close);
-	servers = [first, second];
-	[here, there] = [api(first), api(second)];
-	admin = await person(here, "admin");
+	const world = await startSharingServers();
+	ends.defer(world.close);
+	({ servers, here, there, root: admin } = world);
 	({ slug } = await realm(here, admin));
 });
 
@@ -169,11 +159,6 @@ test("the event of a backup names the machine that has the file", options, async
 	const { name } = ok(await there.post<{ name: string }>("/backups", undefined, { token: admin.token }), 201);
 	const [made] = await events(here, admin, "type=backup.created");
 	assert.partialDeepStrictEqual(made?.data, { name, node: hostname() });
-});
-
-test("a server that shares nothing does not start beside them", options, async () => {
-	await assert.rejects(startServer({ env }), /ended with exit code 78 /);
-	for (const on of [here, there]) ok(await read(on, "COUNTED", admin.token));
 });
 
 test("a key that one server has replaced is in use on the other with the answer", options, async () => {

@@ -151,9 +151,9 @@ test("only some secrets, or all but some; a key that is not there is named", asy
 });
 
 test("a command line meant for a shell is refused with a hint", async () => {
-	const told = await ada.run(["run", "--", "echo", "$DATABASE_URL"]);
-	assert.equal(told.stdout, "$DATABASE_URL\n");
-	assert.match(told.stderr, /^hint: .*\$DATABASE_URL .*sh -c/);
+	const literal = await ada.run(["run", "--", "echo", "$DATABASE_URL"]);
+	assert.equal(literal.stdout, "$DATABASE_URL\n");
+	assert.match(literal.stderr, /^hint: .*\$DATABASE_URL .*sh -c/);
 	assert.equal((await ada.run(["run", "--", "echo", "$HOME"])).stderr, "");
 	assert.equal((await sh("true $DATABASE_URL")).stderr, "");
 });

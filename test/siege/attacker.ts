@@ -20,19 +20,19 @@ const say = (word: string, more: object = {}): void =>
 
 const lines = createInterface({ input: process.stdin });
 lines.once("close", () => process.exit(0));
-const told = lines[Symbol.asyncIterator]();
-const { attack: name, target, lifeMs } = JSON.parse((await told.next()).value ?? "") as Order;
+const orders = lines[Symbol.asyncIterator]();
+const { attack: name, target, lifeMs } = JSON.parse((await orders.next()).value ?? "") as Order;
 setTimeout(() => process.exit(1), lifeMs);
 const attack = attackNamed(name);
 if (!target.isBare) await attack.prepare?.(target);
 say("ready");
-await told.next();
+await orders.next();
 const counts = new Counts();
 const over = new AbortController();
 // Each connection adds a listener.
 process.setMaxListeners(0);
 const attacking = attack.run(target, counts, over.signal);
-await told.next();
+await orders.next();
 over.abort();
 say("counted", { counts });
 await attacking;

@@ -71,7 +71,7 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/auth/identities", 200, "user", "session", "session", 64],
 	["DELETE /api/v1/auth/identities/{id}", 200, "user", "session", "session", FEW],
 	// Not in the specification: for `svc session` and the console.
-	["GET /api/v1/auth/sessions", 200, "user", "session", "session", ["page", 32]],
+	["GET /api/v1/auth/sessions", 200, "user", "session", "session", ["page", 96]],
 	["DELETE /api/v1/auth/sessions/{id}", 200, "user", "session", "session", FEW],
 	// Not in the specification: second factors. Design: §16
 	["GET /api/v1/auth/factors", 200, "user", "session", "session", FEW],
@@ -94,6 +94,8 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/users/{id}/reset", 201, "instance", "session", "session", FEW],
 	["DELETE /api/v1/users/{id}/factors", 200, "instance", "session", "session", FEW],
 	["PUT /api/v1/users/{id}/limits", 200, "instance", "write", "instance", FEW],
+	["GET /api/v1/users/{id}/sessions", 200, "instance", "read", "instance", ["page", 96]],
+	["GET /api/v1/users/{id}/tokens", 200, "instance", "read", "instance", ["page", 1024]],
 	["GET /api/v1/users/{id}/made", 200, "instance", "read", "instance", 256],
 	["POST /api/v1/revoke", 200, "instance", "delete", "instance", FEW],
 

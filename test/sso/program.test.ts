@@ -174,7 +174,7 @@ const sentBack = (answer: { readonly status: number; readonly headers: object })
 	"location" in answer.headers && answer.headers.location,
 ];
 
-test("a program hears that the provider cannot be asked, a browser without one gets the error", async () => {
+test("a program is informed that the provider cannot be asked, a browser without one gets the error", async () => {
 	await world.set("gone", { ...provider, issuer: "https://127.0.0.1:1" });
 	const begin = (query: string) => world.client.get(`/auth/oidc/gone/login?${query}`);
 	assert.deepEqual(sentBack(await begin(WAITING)), [302, "http://127.0.0.1:40001/?error=provider_unavailable"]);
@@ -199,15 +199,15 @@ test("a login that begins at another loopback name of the server goes on at its 
 	}
 });
 
-test("a program hears that its login was refused, and only the browser that began it can say so", async () => {
+test("a program is informed that its login was refused, and only the browser that began it can say so", async () => {
 	const end = async (query: string, withCookie = true) => {
 		const { location, cookie } = await world.begin("corp", query);
 		const state = new URL(location).searchParams.get("state") ?? "";
 		const finish = () => world.finish("corp", { error: "access_denied", state }, withCookie ? cookie : undefined);
 		return [await finish(), await finish()] as const;
 	};
-	const [told, again] = await end(WAITING);
-	assert.deepEqual(sentBack(told), [302, "http://127.0.0.1:40001/?error=unauthorized"]);
+	const [rejected, again] = await end(WAITING);
+	assert.deepEqual(sentBack(rejected), [302, "http://127.0.0.1:40001/?error=unauthorized"]);
 	refused(again, 401, "unauthorized");
 	for (const answer of [...(await end("")), ...(await end(WAITING, false))]) refused(answer, 401, "unauthorized");
 	assert.equal((await world.refusals()).length, 6);

@@ -163,7 +163,7 @@ test("an answer for a program is valid for one code", options, async () => {
 	assert.deepEqual(await reasons(), ["replay"]);
 });
 
-test("a program hears that its answer was refused, unless it may be another's", options, async () => {
+test("a program is informed that its answer was refused, unless it may be another's", options, async () => {
 	const [begun, other] = [await world.begin("corp", PROGRAM), await world.begin("corp", PROGRAM)];
 	const document = writeDocument({ ...world.said("corp", begun), audience: "https://elsewhere.example" }, world.key);
 	await world.refusals();

@@ -31,7 +31,7 @@ export async function startSsoWorld(options?: ServerOptions): Promise<SsoWorld> 
 async function settleIn(server: Server): Promise<SsoWorld> {
 	const client = api(server);
 	const root = await person(client, "root");
-	let told = 0;
+	let seen = 0;
 	return {
 		server,
 		client,
@@ -42,8 +42,8 @@ async function settleIn(server: Server): Promise<SsoWorld> {
 		},
 		async refusals() {
 			const all = (await events(client, root, "type=auth.login.failed")).reverse();
-			const since = all.slice(told);
-			told = all.length;
+			const since = all.slice(seen);
+			seen = all.length;
 			return since;
 		},
 		close: () => server.close(),

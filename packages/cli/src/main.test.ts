@@ -122,7 +122,8 @@ test("http:// to a server with TLS is answered with the advice to use https://",
 
 test("a file that cannot be opened is named in plain words", async () => {
 	const { code, stderr } = await run(["import", "/nonexistent/.env", "--realm", "shop"], { env: { SVC_TOKEN: "t" } });
-	assert.deepEqual([code, stderr], [1, "svc: cannot open /nonexistent/.env: no such file or directory\n"]);
+	assert.equal(code, 1);
+	assert.match(stderr, /^svc: .* \/nonexistent\/\.env: no such file\b.*\n$/);
 });
 
 test("a server that is not there, or that never answers properly, ends the process with 5", async () => {

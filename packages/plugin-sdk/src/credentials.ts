@@ -11,7 +11,7 @@ const POOL_BYTES = 1024;
 
 let pool = Buffer.alloc(0);
 
-/** Gives random bytes as lowercase hex. Each is used once, and wiped. */
+/** Returns random bytes as lowercase hex. Each is used once, and wiped. */
 function randomHex(size: number): string {
 	if (pool.length < size) pool = randomBytes(POOL_BYTES);
 	const given = pool.subarray(0, size);

@@ -81,12 +81,14 @@ test("generate, validate and list answer what the engine returns, also later", a
 });
 
 test("what the engine has not, and what nobody knows, is answered with an error", async () => {
-	assert.deepEqual(await ask({}, "generate"), { error: "engine does not support generation" });
-	assert.deepEqual(await ask({}, "validate"), { error: "engine does not support validation" });
-	assert.deepEqual(await ask({}, "list"), { error: "engine does not support listing" });
+	assert.match((await ask({}, "generate")).error, /\bgeneration$/);
+	assert.match((await ask({}, "validate")).error, /\bvalidation$/);
+	assert.match((await ask({}, "list")).error, /\blisting$/);
 	for (const method of ["fly", "", "constructor", "Generate"]) {
-		const error = "unknown method: describe, ping, generate, validate, list, privileges are known";
-		assert.deepEqual(await ask({}, method), { error });
+		assert.match(
+			(await ask({}, method)).error,
+			/^unknown method: describe, ping, generate, validate, list, privileges /,
+		);
 	}
 });
 
@@ -95,7 +97,7 @@ test("params are an object, empty when there are none", async () => {
 	const { responses } = await serve(engine, '{"method":"generate"}\n');
 	assert.deepEqual(responses, [{ data: { params: {} } }]);
 	for (const params of [null, [], "a", 5, true]) {
-		assert.deepEqual(await ask(engine, "generate", params), { error: "invalid params: params must be an object" });
+		assert.match((await ask(engine, "generate", params)).error, /^invalid params: .*\bobject$/);
 	}
 });
 
@@ -105,13 +107,13 @@ test("anything that is not a request is answered with the engine's own beginning
 		[{ invalidParams: "parsing params" }, "parsing params"],
 	] as const) {
 		const { responses } = await serve(invalidParams, 'x\n\n[]\n{"method":5}\n{"method":"ping"}\n');
-		assert.deepEqual(responses, [
-			{ error: `${beginning}: the request is not valid JSON` },
-			{ error: `${beginning}: the request is not valid JSON` },
-			{ error: `${beginning}: the request must be a JSON object` },
-			{ error: `${beginning}: the request must have a method` },
-			{ data: { status: "healthy" } },
-		]);
+		const reasons = [/\bJSON$/, /\bJSON$/, /\bJSON object$/, /\bmethod$/];
+		assert.equal(responses.length, reasons.length + 1);
+		for (const [at, reason] of reasons.entries()) {
+			assert.ok(responses[at].error.startsWith(`${beginning}: the request `));
+			assert.match(responses[at].error, reason);
+		}
+		assert.deepEqual(responses.at(-1), { data: { status: "healthy" } });
 	}
 });
 
@@ -153,7 +155,7 @@ test("a request may have 256 KiB; a longer one is answered with an error, and is
 	);
 	assert.equal(responses.length, 2);
 	assert.ok(responses[0].data.length > 262_000);
-	assert.deepEqual(responses[1], { error: "the request is longer than 262144 bytes" });
+	assert.match(responses[1].error, /\brequest\b.*\b262144 bytes$/);
 });
 
 test("a refusal is answered word for word, one about params after the engine's beginning", async () => {
@@ -180,21 +182,24 @@ test("what the server would not take is not answered", async () => {
 	const cycle: Record<string, unknown> = {};
 	cycle.self = cycle;
 	const deep = JSON.parse(`${'{"a":'.repeat(40)}0${"}".repeat(40)}`);
-	const table: [data: unknown, error: string][] = [
-		[undefined, "internal error: the response must have exactly one member: data or error"],
-		[null, "internal error: the response must be {data: an object} or {error: a string}"],
-		[[1], "internal error: the response must be {data: an object} or {error: a string}"],
-		["text", "internal error: the response must be {data: an object} or {error: a string}"],
-		[{ a: "\ud800" }, "internal error: the response has half a surrogate pair in a string"],
-		[JSON.parse('{"__proto__":1}'), "internal error: the response has a member named __proto__"],
-		[deep, "internal error: the response is nested deeper than 32 levels"],
-		[{ a: "x".repeat(MAX_RESPONSE_BYTES) }, "internal error: the response is longer than 1048576 bytes"],
-		[{ a: 1n }, "internal error: TypeError"],
-		[cycle, "internal error: TypeError"],
+	const table: [data: unknown, reason: RegExp][] = [
+		[undefined, /\bone member\b/],
+		[null, /\bdata: an object\b/],
+		[[1], /\bdata: an object\b/],
+		["text", /\bdata: an object\b/],
+		[{ a: "\ud800" }, /\bsurrogate\b/],
+		[JSON.parse('{"__proto__":1}'), /\b__proto__$/],
+		[deep, /\b32 levels$/],
+		[{ a: "x".repeat(MAX_RESPONSE_BYTES) }, /\b1048576 bytes$/],
+		[{ a: 1n }, /: TypeError$/],
+		[cycle, /: TypeError$/],
 	];
-	for (const [data, error] of table) {
+	for (const [data, reason] of table) {
 		const generate = () => data as Record<string, unknown>;
-		assert.deepEqual(await ask({ generate }, "generate"), { error });
+		const { error, ...others } = await ask({ generate }, "generate");
+		assert.match(error, /^internal error: /);
+		assert.match(error, reason);
+		assert.deepEqual(others, {});
 	}
 });
 

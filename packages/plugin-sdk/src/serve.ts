@@ -62,7 +62,7 @@ export async function serveEngine(engine: Engine, streams: Streams = process): P
 	}
 }
 
-/** Gives the response as a line. Never rejects. */
+/** Returns the response as a line. Never rejects. */
 async function respond(engine: Engine, describe: () => Fields, line: Buffer, { stderr }: Streams): Promise<string> {
 	const prefix = engine.invalidParams ?? "invalid params";
 	try {
@@ -105,7 +105,7 @@ async function dispatch(engine: Engine, describe: () => Fields, method: string, 
 }
 
 /**
- * Gives a response as a line that the server accepts.
+ * Returns a response as a line that the server accepts.
  * @throws EngineError saying why the server would end the process for it
  */
 function accepted(data: Fields): string {
@@ -122,7 +122,7 @@ function accepted(data: Fields): string {
 	return line;
 }
 
-/** Gives an error as a line, shortened to what the server accepts. */
+/** Returns an error as a line, shortened to what the server accepts. */
 function refusal(error: string): string {
 	const text = error.toWellFormed();
 	if (Buffer.byteLength(text) <= MAX_ERROR_BYTES) return writeResponse({ error: text });
@@ -130,7 +130,7 @@ function refusal(error: string): string {
 	return writeResponse({ error: Buffer.from(text).toString("utf8", 0, MAX_ERROR_BYTES - 3) });
 }
 
-/** Gives an error's stack without the message. */
+/** Returns an error's stack without the message. */
 function stackOf(error: unknown): string {
 	const { stack = "" } = error instanceof Error ? error : {};
 	const lines = stack.split("\n").filter((line) => line.startsWith("    at "));

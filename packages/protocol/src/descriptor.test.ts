@@ -64,42 +64,32 @@ test("a descriptor may have everything that the contract names", () => {
 	assert.deepEqual(parseDescriptor(whole), whole);
 });
 
-/** Changes of the minimal descriptor, and the refusal of each. */
-const REFUSED: [change: object, message: string][] = [
-	...Object.keys(MINIMAL).map((name): [object, string] => [{ [name]: undefined }, `${name} is missing`]),
-	[{ name: 5 }, "name is not string"],
+/** Changes of the minimal descriptor, and the field that each refusal names. */
+const REFUSED: [change: object, field: string][] = [
+	...Object.keys(MINIMAL).map((name): [object, string] => [{ [name]: undefined }, name]),
+	[{ name: 5 }, "name"],
 	...["", "Voucher", "1a", "a_b", "a b", "../a", `a${"b".repeat(40)}`, "a\n"].map((name): [object, string] => [
 		{ name },
-		"name is not 1 to 40 lowercase letters, digits and hyphens that begin with a letter",
+		"name",
 	]),
-	...["1", "1.0", "v1.0.0", "1.0.0.0", "1.0.0 ", "one"].map((version): [object, string] => [
-		{ version },
-		"version is not a version such as 0.1.0",
-	]),
-	[{ display_name: "" }, "display_name is empty"],
-	[{ description: "x".repeat(1001) }, "description has more than 1000 characters"],
-	[{ sdk_version: 2 }, "sdk_version is not 1"],
-	[{ sdk_version: "1" }, "sdk_version is not 1"],
-	[{ capabilities: "engine:secret_generation" }, "capabilities is not Array"],
-	[{ capabilities: ["fly"] }, "capabilities.0 is not a capability such as engine:secret_generation"],
-	[{ config_schema: { type: "array", properties: {} } }, 'config_schema.type is not "object"'],
-	[{ config_schema: { type: "object" } }, "config_schema.properties is missing"],
-	[
-		{ config_schema: { type: "object", properties: { Bad: { type: "string" } } } },
-		"config_schema.properties.Bad is not 1 to 50 lowercase letters, digits and underscores that begin with a letter",
-	],
+	...["1", "1.0", "v1.0.0", "1.0.0.0", "1.0.0 ", "one"].map((version): [object, string] => [{ version }, "version"]),
+	[{ display_name: "" }, "display_name"],
+	[{ description: "x".repeat(1001) }, "description"],
+	[{ sdk_version: 2 }, "sdk_version"],
+	[{ sdk_version: "1" }, "sdk_version"],
+	[{ capabilities: "engine:secret_generation" }, "capabilities"],
+	[{ capabilities: ["fly"] }, "capabilities.0"],
+	[{ config_schema: { type: "array", properties: {} } }, "config_schema.type"],
+	[{ config_schema: { type: "object" } }, "config_schema.properties"],
+	[{ config_schema: { type: "object", properties: { Bad: { type: "string" } } } }, "config_schema.properties.Bad"],
 	...["PATH", "LD_PRELOAD", "SVC_", "svc_a", "SVC_a", "XSVC_A"].map((env): [object, string] => [
 		{ config_schema: { type: "object", properties: { a: { type: "string", env } } } },
-		"config_schema.properties.a.env is not SVC_ and capital letters, digits and underscores, at most 64",
+		"config_schema.properties.a.env",
 	]),
-	[
-		{ config_schema: { type: "object", properties: {}, required: ["a"] } },
-		"config_schema requires a field that is not among its properties",
-	],
-	[
-		{ config_schema: { type: "object", properties: {}, required: ["constructor"] } },
-		"config_schema requires a field that is not among its properties",
-	],
+	...["a", "constructor"].map((name): [object, string] => [
+		{ config_schema: { type: "object", properties: {}, required: [name] } },
+		"config_schema",
+	]),
 	[
 		{
 			default_roles: [
@@ -107,21 +97,21 @@ const REFUSED: [change: object, message: string][] = [
 				{ name: "a", config: {} },
 			],
 		},
-		"default_roles has two roles of one name",
+		"default_roles",
 	],
-	[{ default_roles: [{ name: "a" }] }, "default_roles.0.config is missing"],
+	[{ default_roles: [{ name: "a" }] }, "default_roles.0.config"],
 	...["/bin/sh", "../voucher", "a/b", ".hidden", "", "a b", "-c"].map((executable): [object, string] => [
 		{ executable },
-		"executable is not the name of a file in the same folder",
+		"executable",
 	]),
-	[{ arguments: "a" }, "arguments is not Array"],
-	[{ sha256: "ABCDEF".repeat(11).slice(0, 64) }, "sha256 is not 64 lowercase hex characters"],
+	[{ arguments: "a" }, "arguments"],
+	[{ sha256: "ABCDEF".repeat(11).slice(0, 64) }, "sha256"],
 ];
-for (const [change, message] of REFUSED) {
-	test(`a descriptor is refused: ${message}, for ${JSON.stringify(change).slice(0, 60)}`, () => {
+for (const [change, field] of REFUSED) {
+	test(`a descriptor is refused for its ${field}: ${JSON.stringify(change).slice(0, 60)}`, () => {
 		assert.throws(
 			() => parseDescriptor({ ...MINIMAL, ...change }),
-			(error) => error instanceof DescriptorError && error.message === `plugin.json: ${message}`,
+			(error) => error instanceof DescriptorError && error.message.startsWith(`plugin.json: ${field} `),
 		);
 	});
 }
@@ -178,16 +168,11 @@ test("an engine agrees with its plugin.json in name, version and what it is for;
 	assert.equal(compare({}), undefined);
 	assert.equal(compare({ display_name: "Gutscheine", description: "" }), undefined);
 	assert.equal(compare({ capabilities: SAID.capabilities.toReversed() }), undefined);
-	assert.equal(compare({ name: "other" }), "describe answers another name than plugin.json has");
-	assert.equal(compare({ version: "0.1.1" }), "describe answers another version than plugin.json has");
-	assert.equal(
-		compare({ capabilities: [...SAID.capabilities, "dynamic_credentials"] }),
-		"describe answers a capability that plugin.json does not declare",
-	);
-	assert.equal(
-		compare({ capabilities: ["secret_generation"] }),
-		"describe leaves out a capability that plugin.json declares",
-	);
+	assert.match(compare({ name: "other" }) ?? "", /\banother name\b/);
+	assert.match(compare({ version: "0.1.1" }) ?? "", /\banother version\b/);
+	const capabilities = [...SAID.capabilities, "dynamic_credentials"];
+	assert.match(compare({ capabilities }) ?? "", /\bdoes not declare\b/);
+	assert.match(compare({ capabilities: ["secret_generation"] }) ?? "", /\bleaves out a capability\b/);
 });
 
 test("lease_hint and list are declared in plugin.json and need not be said by the engine", () => {

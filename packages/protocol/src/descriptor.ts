@@ -157,7 +157,7 @@ export function engineCapabilities(descriptor: Pick<Descriptor, "capabilities">)
 /** Capabilities that `describe` may omit. */
 const BESIDES: readonly EngineCapability[] = ["lease_hint", "list", "privileges"];
 
-/** Gives the answer to `describe` of an engine with this descriptor. Spec: ENGINES › Plugin protocol. */
+/** Returns the answer to `describe` of an engine with this descriptor. Spec: ENGINES › Plugin protocol. */
 export function describeData(descriptor: Descriptor): DescribeData {
 	const { name, version, display_name, description } = descriptor;
 	const capabilities = engineCapabilities(descriptor).filter((capability) => !BESIDES.includes(capability));

@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { JsonError, parseJson, parseJsonInSteps } from "./json.ts";
 
+const NO_JSON = /\bvalid JSON$/;
+const WIDE = /\b10000 members$/;
+const MANY = /\b10000 lists and objects$/;
+
 const parse = (text: string) => parseJson(Buffer.from(text));
-const says = (message: string) => (error: unknown) => error instanceof JsonError && error.message === message;
+const says = (reason: RegExp) => (error: unknown) => error instanceof JsonError && reason.test(error.message);
 
 test("what is JSON is read as JSON.parse reads it", () => {
 	const texts = [
@@ -27,7 +31,7 @@ test("anything that is not JSON is refused", () => {
 	];
 	for (const text of texts) {
 		assert.throws(() => JSON.parse(text), SyntaxError, text);
-		assert.throws(() => parse(text), says("is not valid JSON"), JSON.stringify(text));
+		assert.throws(() => parse(text), says(NO_JSON), JSON.stringify(text));
 	}
 });
 
@@ -38,15 +42,15 @@ test("a name that is twice in one object is refused in every spelling, which JSO
 	];
 	for (const text of texts) {
 		assert.doesNotThrow(() => JSON.parse(text));
-		assert.throws(() => parse(text), says("has a member name twice in one object"), text);
+		assert.throws(() => parse(text), says(/\bname twice\b/), text);
 	}
 });
 
 test("too deep and too wide are refused before anything is parsed", () => {
 	for (const text of [`${"[".repeat(33)}${"]".repeat(33)}`, `${'{"a":'.repeat(33)}0`, "[".repeat(1024 * 1024)]) {
-		assert.throws(() => parse(text), says("is nested deeper than 32 levels"));
+		assert.throws(() => parse(text), says(/\b32 levels$/));
 	}
-	assert.throws(() => parse(`[${"0,".repeat(10_001)}0]`), says("has more than 10000 members"));
+	assert.throws(() => parse(`[${"0,".repeat(10_001)}0]`), says(WIDE));
 });
 
 const SIZE = 950_000;
@@ -55,19 +59,17 @@ const fill = (piece: (index: number) => string, open = "{") => {
 	for (let size = 0, index = 0; size < SIZE; index++) size += (pieces[pieces.push(piece(index)) - 1] as string).length;
 	return pieces.join("");
 };
-const WIDE = "has more than 10000 members";
-const MANY = "has more than 10000 lists and objects";
 
 /** Texts that once made the walk over a megabyte expensive although no parser would accept them, and the refusal that ends each. */
-const COSTLY: Record<string, { text: string; message: string }> = {
-	"names with bad escapes": { text: fill((n) => `"\\x${n}":`), message: "is not valid JSON" },
-	"escaped names without values": { text: fill((n) => `"\\n${n}":`), message: WIDE },
-	"names without values": { text: fill((n) => `"${n}":`), message: WIDE },
-	"members without commas": { text: fill((n) => `"k${n}":1`), message: WIDE },
-	"an escaped name in each object": { text: fill(() => '{"\\n":}', "["), message: MANY },
-	"objects without commas": { text: fill(() => "{}", "["), message: MANY },
-	"lists without commas": { text: fill(() => "[]", "["), message: MANY },
-	"strings without commas": { text: fill(() => '""'), message: "is not valid JSON" },
+const COSTLY: Record<string, { text: string; reason: RegExp }> = {
+	"names with bad escapes": { text: fill((n) => `"\\x${n}":`), reason: NO_JSON },
+	"escaped names without values": { text: fill((n) => `"\\n${n}":`), reason: WIDE },
+	"names without values": { text: fill((n) => `"${n}":`), reason: WIDE },
+	"members without commas": { text: fill((n) => `"k${n}":1`), reason: WIDE },
+	"an escaped name in each object": { text: fill(() => '{"\\n":}', "["), reason: MANY },
+	"objects without commas": { text: fill(() => "{}", "["), reason: MANY },
+	"lists without commas": { text: fill(() => "[]", "["), reason: MANY },
+	"strings without commas": { text: fill(() => '""'), reason: NO_JSON },
 };
 
 /** Milliseconds of this thread's processor time, in the cheapest of three runs. */
@@ -81,11 +83,11 @@ function costOf(run: () => void): number {
 	return Math.min(...costs);
 }
 
-for (const [what, { text, message }] of Object.entries(COSTLY)) {
+for (const [what, { text, reason }] of Object.entries(COSTLY)) {
 	test(`a megabyte that is no JSON costs no more than three of JSON.parse: ${what}`, () => {
 		const honest = fill((n) => `"k${n}":${n},`).replace(/,$/, "}");
 		const bound = 3 * costOf(() => JSON.parse(honest));
-		const cost = costOf(() => assert.throws(() => parse(text), says(message)));
+		const cost = costOf(() => assert.throws(() => parse(text), says(reason)));
 		assert.ok(cost < bound, `${cost} ms of ${bound} ms`);
 	});
 }
@@ -102,7 +104,7 @@ test("ten thousand of each are read", () => {
 test("bytes that are no UTF-8 are refused", () => {
 	for (const bytes of [[0x80], [0xc3], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xff]]) {
 		const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
-		assert.throws(() => parseJson(body), says("is not valid UTF-8"));
+		assert.throws(() => parseJson(body), says(/\bvalid UTF-8$/));
 	}
 });
 

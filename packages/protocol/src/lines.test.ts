@@ -16,7 +16,7 @@ function memoryInUse(): number {
 	return heapUsed + arrayBuffers;
 }
 
-/** Gives the lines of these chunks. */
+/** Returns the lines of these chunks. */
 function split(chunks: Iterable<Buffer | string>, maxBytes = 100) {
 	const lines: string[] = [];
 	let overflows = 0;

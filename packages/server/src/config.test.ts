@@ -27,12 +27,12 @@ const placed = (value: unknown, folder: string): unknown =>
 
 for (const setting of SETTINGS) {
 	test(`${setting.name} has a default, is read from svc.toml, and ${setting.variable} comes before it`, async (t) => {
-		const beside = setting.beside ?? {};
+		const others = setting.others ?? {};
 		const empty = await makeFolder(t);
-		assert.deepEqual(setting.read(readConfig(beside, empty)), placed(setting.unset, empty));
+		assert.deepEqual(setting.read(readConfig(others, empty)), placed(setting.unset, empty));
 		const folder = await folderWith(t, tomlOf(setting));
-		assert.deepEqual(setting.read(readConfig(beside, folder)), placed(setting.fromFile, folder));
-		const given = { ...beside, [setting.variable]: setting.text };
+		assert.deepEqual(setting.read(readConfig(others, folder)), placed(setting.fromFile, folder));
+		const given = { ...others, [setting.variable]: setting.text };
 		assert.deepEqual(setting.read(readConfig(given, folder)), placed(setting.fromText, folder), "both");
 		assert.deepEqual(setting.read(readConfig(given, empty)), placed(setting.fromText, empty), "environment alone");
 	});

@@ -39,7 +39,7 @@ function whole(least: number, most: number) {
 	const range = v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
 	const written = v.pipe(
 		v.string(),
-		v.regex(/^[1-9]\d{0,14}$/),
+		v.regex(/^(?:0|[1-9]\d{0,14})$/),
 		v.transform((text) => Number(text)),
 		range,
 	);
@@ -54,7 +54,9 @@ const SETTINGS = {
 		"an address of PostgreSQL: postgres://USER@HOST:5432/DATABASE",
 	],
 	database_password_file: [v.string(), "a path"],
+	database_bytes: whole(2 ** 20, 2 ** 50),
 	listen: [Address, "host:port"],
+	drain_seconds: whole(0, 20),
 	base_url: [v.pipe(v.string(), v.url(), v.regex(/^https?:\/\/[^?#]+$/i)), "an http or https address without ? and #"],
 	"tls.mode": [v.picklist(["self-signed", "files", "off"]), "self-signed, files or off"],
 	"tls.certificate_file": [v.string(), "a path"],
@@ -88,9 +90,11 @@ type Given = { [N in Name]?: v.InferOutput<(typeof SETTINGS)[N][0]> };
 /** The process's settings, complete and frozen. Paths are absolute. Design: §7.1. */
 export interface Config {
 	data_dir: string;
-	/** PostgreSQL, which holds the data in place of SQLite; the address may contain the password. Design: §14 */
-	database: { url: Redacted<string>; password_file: string | undefined } | undefined;
+	/** PostgreSQL, which holds the data in place of SQLite; the address may contain the password. `bytes` is the size that it may have. Design: §14 */
+	database: { url: Redacted<string>; password_file: string | undefined; bytes: number | undefined } | undefined;
 	listen: { host: string; port: number };
+	/** Seconds from SIGTERM in which it still answers, while it says that it is not ready: a load balancer notices first. */
+	drain_seconds: number;
 	/** Address at which people and identity providers reach us, without a trailing slash; undefined until the port is known. */
 	base_url: string | undefined;
 	tls: { mode: "self-signed" | "files" | "off"; certificate_file: string | undefined; key_file: string | undefined };
@@ -141,6 +145,7 @@ export function readConfig(all: Environment, cwd: string): Config {
 		data_dir,
 		database: readDatabase(given, path),
 		listen: parseListen(given.listen ?? "127.0.0.1:8443"),
+		drain_seconds: given.drain_seconds ?? 0,
 		base_url: given.base_url?.replace(/\/+$/, ""),
 		tls: {
 			mode: given["tls.mode"] ?? "self-signed",
@@ -186,11 +191,13 @@ function withoutServices(env: Environment): Environment {
 }
 
 function readDatabase(
-	{ database_url: url, database_password_file: file }: Given,
+	{ database_url: url, database_password_file: file, database_bytes: bytes }: Given,
 	path: (text: string) => string,
 ): Config["database"] {
-	if (url !== undefined) return { url: new Redacted(url), password_file: file === undefined ? undefined : path(file) };
-	if (file !== undefined) throw new FatalError("database_password_file needs database_url");
+	if (url !== undefined)
+		return { url: new Redacted(url), password_file: file === undefined ? undefined : path(file), bytes };
+	const orphan = file === undefined ? "database_bytes" : "database_password_file";
+	if (file !== undefined || bytes !== undefined) throw new FatalError(`${orphan} needs database_url`);
 	return undefined;
 }
 

@@ -112,6 +112,6 @@ export function lowDiskLimit(store: { eventsOnLowDisk(): { most: number; refused
 		max: 20,
 		used: () => store.eventsOnLowDisk().most,
 		refused: () => store.eventsOnLowDisk().refused,
-		hint: "free space on the data directory's disk, or move the directory to a larger one",
+		hint: "free space on the data directory's disk, or move the directory to a larger one; on PostgreSQL, raise database_bytes when its disk has room",
 	};
 }

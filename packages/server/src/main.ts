@@ -16,8 +16,6 @@ import type { Running } from "./wiring/serve.ts";
 export interface Components extends EngineComponents {
 	system: System;
 	openStore: typeof openSqliteStore;
-	/** Lets several servers share a database on PostgreSQL. For tests, until all that a server remembers is shared: ADR 18. */
-	isShared: boolean;
 }
 
 /**
@@ -31,7 +29,7 @@ export async function startServer(
 	components: Partial<Components> = {},
 ): Promise<Running> {
 	process.umask(0o077);
-	const { system = systemOf(config), openStore = openSqliteStore, isShared = false } = components;
+	const { system = systemOf(config), openStore = openSqliteStore } = components;
 	const log = createLog(config.log_level, system, (line) => process.stderr.write(line));
 	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES, SETUP_CODE_FILE]);
 	let before: string | undefined;
@@ -43,7 +41,7 @@ export async function startServer(
 	const opening =
 		config.database === undefined
 			? openStore({ directory: config.data_dir, beforeMigration, now, onFailure: exit })
-			: openNetworked({ config, now, log, isShared });
+			: openNetworked({ config, now, log });
 	const [store, { serve }] = await Promise.all([opening, import("./wiring/serve.ts")]);
 	try {
 		return await serve({ config, store, system, log, built_in, components, before });

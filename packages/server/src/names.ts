@@ -57,7 +57,7 @@ export async function namesOf({ store }: NameNeeds, ids: Iterable<string>): Prom
 }
 
 /** Spells names as fields next to an id: `created_by_email` and its like. There are none for somebody who is gone. */
-export function beside(field: string, names: Names | undefined): Readonly<Record<string, string>> {
+export function prefixed(field: string, names: Names | undefined): Readonly<Record<string, string>> {
 	return Object.fromEntries(Object.entries(names ?? {}).map(([part, name]) => [`${field}_${part}`, name]));
 }
 
@@ -70,7 +70,7 @@ export async function makersOf(
 		needs,
 		rows.map(({ created_by }) => created_by),
 	);
-	return ({ created_by }) => beside("created_by", named.get(created_by));
+	return ({ created_by }) => prefixed("created_by", named.get(created_by));
 }
 
 interface Made {

@@ -9,8 +9,6 @@ import { findStagedKey, requireMasterKey } from "./crypto/master-key.ts";
 import type { RowKey } from "./crypto/row-macs.ts";
 import { FatalError } from "./errors.ts";
 import { hashFile } from "./file-hash.ts";
-import { TLS_FILES } from "./http/tls-files.ts";
-import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
 import {
 	adoptDraft,
 	adoptRestored,
@@ -25,6 +23,7 @@ import { adoptDatabase, inspectDatabase } from "./wiring/adoption.ts";
 import { createChecker } from "./wiring/backups.ts";
 import type { Migrated } from "./wiring/networked-migration.ts";
 import type { NetworkedBackup, Restorable, Restored } from "./wiring/networked-restore.ts";
+import { whileOffline } from "./wiring/offline-directory.ts";
 import type { Adoptable } from "./wiring/offline-model.ts";
 import { type Recoverable, type Recovered, recoverAccount } from "./wiring/recovery.ts";
 
@@ -68,9 +67,7 @@ export async function restoreBackup(
 ): Promise<Restored | undefined> {
 	const { found, row_keys } = await openBackup(config, file);
 	const { data_dir } = config;
-	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
-	const unlock = lockDataDirectory(data_dir);
-	try {
+	return whileOffline(data_dir, async () => {
 		adoptRestored(data_dir);
 		if (hasDatabase(data_dir) && !options.replace) {
 			throw new FatalError(`${data_dir} already has a database: --replace moves it aside under a dated name`);
@@ -82,9 +79,7 @@ export async function restoreBackup(
 		const restore = await prepare();
 		adoptDraft(data_dir, stampOf(restore));
 		return { ...restore, into: data_dir };
-	} finally {
-		unlock();
-	}
+	});
 }
 
 /** Fills the database that `database_url` names. One of SQLite in the data directory would be left unused: it is moved aside afterwards. */

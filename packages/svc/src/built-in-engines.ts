@@ -26,21 +26,25 @@ const { node, script, reads: program } = isSea() ? IN_BINARY : FROM_SOURCE;
 /** Folder of a pod's token, the authority's certificate and its namespace. Spec: ENGINES › Container orchestrator engine configuration */
 const IN_CLUSTER = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** The engines that come with svc, and their start: this executable again, as `svc plugin <type>`. Design: §8 */
-export const BUILT_IN: BuiltInEngine[] = [
-	builtIn(containerorch, { network: true, reads: [IN_CLUSTER] }),
-	builtIn(documentdb),
-	builtIn(keyvalue),
-	builtIn(pki),
-	builtIn(totp),
+/** An engine that comes with svc, and what its process may reach. */
+interface OwnEngine {
+	readonly descriptor: { readonly name: string };
+	readonly network?: boolean;
+	readonly reads?: readonly string[];
+}
+
+const ENGINES: readonly OwnEngine[] = [
+	{ descriptor: containerorch, network: true, reads: [IN_CLUSTER] },
+	...[documentdb, keyvalue, pki, totp].map((descriptor) => ({ descriptor })),
 ];
 
-/** Their types, which no other engine may have. */
-export const BUILT_IN_TYPES: readonly string[] = [containerorch, documentdb, keyvalue, pki, totp].map(
-	({ name }) => name,
-);
+/** The engines that come with svc, and their start: this executable again, as `svc plugin <type>`. Design: §8 */
+export const BUILT_IN: BuiltInEngine[] = ENGINES.map(builtIn);
 
-function builtIn(descriptor: { name: string }, { network = false, reads = [] as string[] } = {}): BuiltInEngine {
+/** Their types, which no other engine may have. */
+export const BUILT_IN_TYPES: readonly string[] = ENGINES.map(({ descriptor }) => descriptor.name);
+
+function builtIn({ descriptor, network = false, reads = [] }: OwnEngine): BuiltInEngine {
 	const launch = { file: process.execPath, arguments: [...script, "plugin", descriptor.name] };
 	return { descriptor, network, launch, node, reads: [...program, ...reads] };
 }

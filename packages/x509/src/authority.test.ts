@@ -104,41 +104,42 @@ test("an authority that cannot sign is refused with the reason and nothing of it
 	const pkcs8 = { type: "pkcs8", format: "pem" } as const;
 	const ed25519 = generateKeyPairSync("ed25519").privateKey.export(pkcs8);
 	const secp256k1 = generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey.export(pkcs8);
-	const notPem = "CA certificate must be one PEM block of type CERTIFICATE";
-	const notKey = "CA private key must be PEM of type EC PRIVATE KEY or PRIVATE KEY";
-	const notCurve = "CA private key must be an EC key on P-256, P-384 or P-521";
+	const notPem = /^CA certificate .*\bPEM\b/;
+	const notKey = /^CA private key .*\bPEM\b/;
+	const notCurve = /^CA private key .*\bP-256\b/;
 	const garbage = (label: string) => `-----BEGIN ${label}-----\nAAAA\n-----END ${label}-----\n`;
-	const table: [KeptAuthority, string][] = [
+	const table: [KeptAuthority, RegExp][] = [
 		[{ ...kept, certificate: "" }, notPem],
 		[{ ...kept, certificate: "not PEM" }, notPem],
 		[{ ...kept, certificate: kept.private_key }, notPem],
 		[{ ...kept, certificate: kept.certificate + other.certificate }, notPem],
-		[{ ...kept, certificate: garbage("CERTIFICATE") }, "CA certificate cannot be parsed"],
+		[{ ...kept, certificate: garbage("CERTIFICATE") }, /^CA certificate .*\bparsed$/],
 		[{ ...kept, private_key: "" }, notKey],
 		[{ ...kept, private_key: kept.certificate }, notKey],
-		[{ ...kept, private_key: garbage("EC PRIVATE KEY") }, "CA private key cannot be parsed"],
+		[{ ...kept, private_key: garbage("EC PRIVATE KEY") }, /^CA private key .*\bparsed$/],
 		[{ ...kept, private_key: ed25519 }, notCurve],
 		[{ ...kept, private_key: secp256k1 }, notCurve],
-		[{ ...kept, private_key: other.private_key }, "CA certificate and CA private key do not belong together"],
-		[leaf, "CA certificate must be one of a certificate authority that may sign certificates"],
+		[{ ...kept, private_key: other.private_key }, /^CA certificate and CA private key\b/],
+		[leaf, /^CA certificate .*\bmay sign\b/],
 	];
-	for (const [bad, message] of table) {
-		assert.throws(() => loadAuthority(bad), { message });
+	for (const [bad, reason] of table) {
+		assert.throws(
+			() => loadAuthority(bad),
+			({ message }: Error) => reason.test(message) && !/[\w+/]{30}/.test(message),
+			String(reason),
+		);
 	}
 });
 
 test("an authority's certificate must be an authority's, and say nothing that is not understood", {
 	skip: withoutOpenssl,
 }, () => {
-	const notAuthority = /^CA certificate must be one of a certificate authority that may sign certificates$/;
+	const notAuthority = /^CA certificate .*\bmay sign\b/;
 	const table: [string[], RegExp][] = [
 		[["keyUsage=critical,cRLSign"], notAuthority],
 		[["basicConstraints=CA:FALSE"], notAuthority],
-		[["1.2.3.4=critical,ASN1:NULL"], /^CA certificate has a critical extension that is not understood$/],
-		[
-			["nameConstraints=permitted;DNS:.example.com"],
-			/^CA certificate has name constraints that cannot be applied: one is/,
-		],
+		[["1.2.3.4=critical,ASN1:NULL"], /^CA certificate .*\bcritical extension\b/],
+		[["nameConstraints=permitted;DNS:.example.com"], /^CA certificate .*\bname constraints\b.*\bhost name\b/],
 	];
 	for (const [extensions, message] of table) {
 		const kept = opensslAuthority("prime256v1", ...extensions);
@@ -151,5 +152,5 @@ test("an authority must have a subject", { skip: withoutOpenssl }, () => {
 	const key = file("nameless.key", private_key);
 	const { text } = openssl("req", "-x509", "-new", "-key", key, "-subj", "/", "-days", "2");
 	const kept = { certificate: text.slice(text.indexOf("-----BEGIN")), private_key };
-	assert.throws(() => loadAuthority(kept), { message: /^CA certificate must have a subject/ });
+	assert.throws(() => loadAuthority(kept), { message: /^CA certificate .*\bsubject\b/ });
 });

@@ -57,7 +57,7 @@ export function findExtension(fields: CertificateFields, id: Buffer): Extension 
 	return fields.extensions.find((extension) => extension.id.equals(id));
 }
 
-/** Gives the value of an extension; empty when there is none with that identifier. */
+/** Returns the value of an extension; empty when there is none with that identifier. */
 export function extensionValue(fields: CertificateFields, id: Buffer): Buffer {
 	return findExtension(fields, id)?.value ?? Buffer.alloc(0);
 }

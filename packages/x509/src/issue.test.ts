@@ -113,15 +113,15 @@ test("a thousand certificates are all readable, signed, and carry the serial tha
 test("a request that cannot be met is refused with the reason", () => {
 	const table: [Partial<CertificateRequest>, string | RegExp][] = [
 		[{ common_name: "" }, "common_name is required"],
-		[{ organization: "a\nb" }, "organization must not contain control characters"],
-		[{ san: ["not a name"] }, /^san entry 1 must be/],
-		[{ extended_key_usage: [] }, "extended_key_usage must have at least one entry"],
-		[{ not_after: NOW }, "not_after must be later than not_before"],
-		[{ not_after: new Date(Number.NaN) }, "not_after must be later than not_before"],
-		[{ not_after: new Date("+010000-01-01T00:00:00Z") }, "not_after must be before the year 10000"],
+		[{ organization: "a\nb" }, /^organization .*\bcontrol characters$/],
+		[{ san: ["not a name"] }, /^san entry 1 /],
+		[{ extended_key_usage: [] }, /^extended_key_usage /],
+		[{ not_after: NOW }, /^not_after .*\bnot_before$/],
+		[{ not_after: new Date(Number.NaN) }, /^not_after .*\bnot_before$/],
+		[{ not_after: new Date("+010000-01-01T00:00:00Z") }, /^not_after .*\b10000$/],
 		[{ not_before: new Date("2190-01-01"), not_after: new Date("2190-01-02") }, "CA certificate has expired"],
-		[{ randomBytes: () => Buffer.alloc(16) }, "generating serial: the random source failed"],
-		[{ randomBytes: () => Buffer.alloc(15, 1) }, "generating serial: the random source failed"],
+		[{ randomBytes: () => Buffer.alloc(16) }, /^generating serial: /],
+		[{ randomBytes: () => Buffer.alloc(15, 1) }, /^generating serial: /],
 	];
 	for (const [changes, message] of table) {
 		assert.throws(() => issue(authority, changes), { message });

@@ -16,8 +16,9 @@ type Row = readonly [common_name: string, san: readonly string[], place?: string
 const NOTHING = Buffer.alloc(0);
 const PERSON = encodeName({ common_name: "Ada", organization: "" });
 
-function sentence(place: string | undefined): string | undefined {
-	return place && `${place} is not allowed by the name constraints of the CA certificate`;
+/** Finds the name that a message refuses. Returns the whole message when it names none. */
+function placeIn(message: string | undefined): string | undefined {
+	return message && (/^(common_name|subject|san entry \d+) .*\bname constraints\b/.exec(message)?.[1] ?? message);
 }
 
 function permitted(kind: number, base: Buffer | string): Buffer {
@@ -77,13 +78,16 @@ for (const [constraints, ...rows] of TABLE) {
 			const what = JSON.stringify(names);
 			const { certificate } = issue({ ...authority, nameConstraints: undefined }, names);
 			const verification = verifyCertificate(certificate, authority, LATER);
-			assert.equal(verification.valid ? undefined : verification.message, sentence(place), what);
+			assert.equal(verification.valid ? undefined : placeIn(verification.message), place, what);
 			const judged = openssl("verify", "-CAfile", root, file("constrained-leaf.pem", certificate));
 			assert.match(judged.text, place ? /(permitted|excluded) subtree violation/ : /OK$/m, what);
 			if (place === undefined) {
 				issue(authority, names);
 			} else {
-				assert.throws(() => issue(authority, names), { message: sentence(place) });
+				assert.throws(
+					() => issue(authority, names),
+					({ message }: Error) => placeIn(message) === place,
+				);
 			}
 		}
 	});
@@ -92,9 +96,9 @@ for (const [constraints, ...rows] of TABLE) {
 test("a wildcard that stands for an excluded name is excluded, one that stands for none is not", () => {
 	const list = sequence(implicit(NAME_KIND.dns, Buffer.from("bar.example.com")));
 	const constraints = readNameConstraints(sequence(Buffer.concat([Buffer.of(0xa1, list.length), list])));
-	const fault = (name: string) => faultOfNames(constraints, PERSON, encodeAlternativeNames([name]));
-	assert.equal(fault("*.example.com"), sentence("san entry 1"));
-	assert.equal(fault("*.bar.example.com"), sentence("san entry 1"));
+	const fault = (name: string) => placeIn(faultOfNames(constraints, PERSON, encodeAlternativeNames([name])));
+	assert.equal(fault("*.example.com"), "san entry 1");
+	assert.equal(fault("*.bar.example.com"), "san entry 1");
 	for (const name of ["*.com", "*.foo.example.com", "*.ar.example.com", "*.xample.com"]) {
 		assert.equal(fault(name), undefined, name);
 	}
@@ -108,13 +112,13 @@ test("a subject is compared attribute by attribute, without regard to case and s
 		),
 	);
 	const fault = (common_name: string, organization: string) =>
-		faultOfNames(constraints, encodeName({ common_name, organization }), NOTHING);
+		placeIn(faultOfNames(constraints, encodeName({ common_name, organization }), NOTHING));
 	assert.equal(fault("Ada", "Acme Inc"), undefined);
 	for (const organization of ["Acme", "Acme Inc 2", "AcmeInc", ""]) {
-		assert.equal(fault("Acme Inc", organization), sentence("subject"), organization);
+		assert.equal(fault("Acme Inc", organization), "subject", organization);
 	}
 	assert.equal(fault(`A${"\u0301".repeat(30)}`, "Acme Inc"), undefined);
-	assert.equal(fault(`A${"\u0301".repeat(31)}`, "Acme Inc"), sentence("subject"), "it is not normalized");
+	assert.equal(fault(`A${"\u0301".repeat(31)}`, "Acme Inc"), "subject", "it is not normalized");
 });
 
 test("an e-mail address in a subject is held to the constraints on mailboxes", () => {
@@ -135,8 +139,8 @@ test("an e-mail address in a subject is held to the constraints on mailboxes", (
 	for (const [base, address, isAllowed] of table) {
 		const constraints = readNameConstraints(permitted(NAME_KIND.email, base));
 		assert.equal(
-			faultOfNames(constraints, subject(address), NOTHING),
-			sentence(isAllowed ? undefined : "subject"),
+			placeIn(faultOfNames(constraints, subject(address), NOTHING)),
+			isAllowed ? undefined : "subject",
 			address,
 		);
 	}
@@ -145,10 +149,7 @@ test("an e-mail address in a subject is held to the constraints on mailboxes", (
 test("a name of a kind that is not understood is not allowed where there is a constraint on it, and free elsewhere", () => {
 	const uri = 6;
 	const names = sequence(implicit(uri, Buffer.from("https://example.com")));
-	assert.equal(
-		faultOfNames(readNameConstraints(permitted(uri, "example.com")), PERSON, names),
-		sentence("san entry 1"),
-	);
+	assert.equal(placeIn(faultOfNames(readNameConstraints(permitted(uri, "example.com")), PERSON, names)), "san entry 1");
 	assert.equal(faultOfNames(readNameConstraints(permitted(NAME_KIND.dns, "example.com")), PERSON, names), undefined);
 });
 
@@ -160,16 +161,16 @@ test("an empty DNS name stands for all of them", () => {
 });
 
 test("constraints that cannot be applied are refused when they are read", () => {
-	const none = /^there are none$/;
-	const list = /^a list of them is empty or not understood$/;
-	const form = /^one is no host name such as example.com, no address with a mask, or no mailbox$/;
+	const none = /\bnone$/;
+	const list = /\blist\b/;
+	const form = /\bhost name\b.*\bmask\b.*\bmailbox\b/;
 	const table: [string, Buffer, RegExp][] = [
 		["no list", sequence(), none],
 		["an empty list", Buffer.from("3002a000", "hex"), list],
 		["a third list", Buffer.from("3007a20530038201 61".replace(" ", ""), "hex"), list],
-		["a minimum", Buffer.from("300aa00830068201618001 01".replace(" ", ""), "hex"), /^one has a minimum or a maximum/],
-		["no base", Buffer.from("3004a0023000", "hex"), /an element is missing$/],
-		["a base that is no name", Buffer.from("3007a0053003020161", "hex"), /^not a general name$/],
+		["a minimum", Buffer.from("300aa00830068201618001 01".replace(" ", ""), "hex"), /\bminimum\b/],
+		["no base", Buffer.from("3004a0023000", "hex"), /\bmissing$/],
+		["a base that is no name", Buffer.from("3007a0053003020161", "hex"), /\bgeneral name$/],
 		["a leading dot", permitted(NAME_KIND.dns, ".example.com"), form],
 		["a wildcard", permitted(NAME_KIND.dns, "*.example.com"), form],
 		["a mailbox for a host", permitted(NAME_KIND.email, "a@b@example.com"), form],

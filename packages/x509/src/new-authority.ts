@@ -1,3 +1,5 @@
+import * as asn1js from "asn1js";
+import * as pkijs from "pkijs";
 import type { KeptAuthority } from "./authority.ts";
 import { bitString, octetString, time } from "./der.ts";
 import { exportPrivateKey, generateKeyPair, keyIdentifier } from "./key-pair.ts";
@@ -24,12 +26,10 @@ const SIGN_CERTIFICATES_AND_LISTS = bitString(Uint8Array.of(0b0000_0110), 1);
 
 /**
  * Makes a self-signed certificate authority: ECDSA P-256, certificate and CRL signing, path length 1.
- * pkijs is loaded on the first call.
  * @throws Error when a name is not acceptable, or the random source fails
  * Spec: Engines › Certificate authority engine
  */
-export async function createAuthority(input: NewAuthority): Promise<KeptAuthority> {
-	const [pkijs, asn1js] = await Promise.all([import("pkijs"), import("asn1js")]);
+export async function makeAuthority(input: NewAuthority): Promise<KeptAuthority> {
 	const keyPair = generateKeyPair();
 	const { notBefore, notAfter } = wholeSeconds(input.now, addYears(input.now, input.years ?? DEFAULT_YEARS));
 	// Decoded from bytes because pkijs writes a name made of objects as one set with several values.

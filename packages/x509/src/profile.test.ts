@@ -10,7 +10,7 @@ import { faultOfProfile } from "./profile.ts";
 const { authority } = await makeAuthority();
 const fields = readFields(new X509Certificate(issue(authority).certificate).raw);
 
-/** Gives the fields of the certificate with another value of one extension. */
+/** Returns the fields of the certificate with another value of one extension. */
 function withExtension(id: Buffer, value: Buffer): CertificateFields {
 	const others = fields.extensions.filter((extension) => !extension.id.equals(id));
 	return { ...fields, extensions: [...others, { id, value, isCritical: false }] };
@@ -23,7 +23,7 @@ test("certificates issued here break no rule", () => {
 
 test("only a certificate of version 3 has extensions", () => {
 	for (const version of [1, 2]) {
-		assert.equal(faultOfProfile({ ...fields, version }, false), "has extensions, and is not of version 3");
+		assert.match(faultOfProfile({ ...fields, version }, false) ?? "", /\bextensions\b.*\bversion 3$/);
 		assert.equal(faultOfProfile({ ...fields, version, extensions: [] }, false), undefined);
 	}
 });
@@ -31,15 +31,15 @@ test("only a certificate of version 3 has extensions", () => {
 test("a list that is there has an entry", () => {
 	const usages = withExtension(EXTENSION.extendedKeyUsage, sequence());
 	const names = withExtension(EXTENSION.subjectAlternativeName, sequence());
-	assert.equal(faultOfProfile(usages, false), "has an empty extended key usage");
-	assert.equal(faultOfProfile(names, false), "has an empty list of alternative names");
+	assert.match(faultOfProfile(usages, false) ?? "", /\bempty extended key usage$/);
+	assert.match(faultOfProfile(names, false) ?? "", /\bempty .*\balternative names$/);
 });
 
 test("name constraints and the signing of certificates are for authorities", () => {
 	const constrained = withExtension(EXTENSION.nameConstraints, sequence());
 	const signing = withExtension(EXTENSION.keyUsage, bitString(Uint8Array.of(0b0000_0100), 2));
-	assert.equal(faultOfProfile(constrained, false), "has name constraints, and is not one of an authority");
-	assert.equal(faultOfProfile(signing, false), "may sign certificates, and is not one of an authority");
+	assert.match(faultOfProfile(constrained, false) ?? "", /\bname constraints\b/);
+	assert.match(faultOfProfile(signing, false) ?? "", /\bmay sign\b/);
 	assert.equal(faultOfProfile(constrained, true), undefined);
 	assert.equal(faultOfProfile(signing, true), undefined);
 });

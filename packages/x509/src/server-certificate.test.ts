@@ -73,14 +73,14 @@ test("the fingerprint is the one that OpenSSL prints", { skip: withoutOpenssl },
 });
 
 test("a text without a certificate has no fingerprint", () => {
-	const message = "certificate must be PEM of type CERTIFICATE";
+	const message = /^certificate .*\bPEM\b/;
 	for (const pem of ["", "hello", made.private_key]) {
 		assert.throws(() => certificateFingerprint(pem), { message });
 	}
 });
 
 test("it vouches for nothing but itself", () => {
-	assert.throws(() => loadAuthority(made), { message: /certificate authority that may sign certificates$/ });
+	assert.throws(() => loadAuthority(made), { message: /\bmay sign\b/ });
 });
 
 test("names that no certificate can hold are refused", () => {

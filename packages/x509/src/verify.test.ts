@@ -10,6 +10,8 @@ const { kept, authority } = await makeAuthority();
 const leaf = issue(authority);
 const leafDer = new X509Certificate(leaf.certificate).raw;
 const DAY_MS = 86_400_000;
+const NOT_ISSUED = /^certificate .*\bnot issued\b/;
+const WRONG_SIGNATURE = /^certificate signature\b/;
 
 function refusal(pem: string, now = NOW): string {
 	const verification = verifyCertificate(pem, authority, now);
@@ -58,7 +60,7 @@ test("a text that is not one PEM block is invalid PEM data", () => {
 		["broken base64", leaf.certificate.replace("M", "!")],
 		["base64 cut in the middle of a group", `${begin}\nMIIBA\n-----END CERTIFICATE-----\n`],
 		["two blocks", leaf.certificate + leaf.certificate],
-		["a key beside the certificate", leaf.certificate + leaf.private_key],
+		["a key after the certificate", leaf.certificate + leaf.private_key],
 		["10 MB of nothing", "A".repeat(10_000_000)],
 		["10 MB in a block", `${begin}\n${"A".repeat(10_000_000)}\n-----END CERTIFICATE-----\n`],
 		["100,000 beginnings", begin.repeat(100_000)],
@@ -74,7 +76,7 @@ test("a text that is not one PEM block is invalid PEM data", () => {
 test("a block that is not one certificate is a parse error", () => {
 	const inner = Buffer.concat([Buffer.from("\n"), Buffer.from(leaf.certificate)]);
 	const texts: [string, string, RegExp][] = [
-		["a private key", leaf.private_key, /^parse error: the PEM block is not a certificate$/],
+		["a private key", leaf.private_key, /^parse error: .*\bnot a certificate$/],
 		[
 			"a key called a certificate",
 			leaf.private_key.replaceAll("EC PRIVATE KEY", "CERTIFICATE"),
@@ -84,11 +86,7 @@ test("a block that is not one certificate is a parse error", () => {
 		["text", encodePem("CERTIFICATE", Buffer.alloc(1000, "sand")), /^parse error: [a-z0-9 ]+$/],
 		["a certificate cut short", encodePem("CERTIFICATE", leafDer.subarray(0, -1)), /^parse error: [a-z0-9 ]+$/],
 		["deep ASN.1", encodePem("CERTIFICATE", nested(10_000)), /^parse error: [a-z0-9 ]+$/],
-		[
-			"more behind it",
-			encodePem("CERTIFICATE", Buffer.concat([leafDer, Buffer.of(0)])),
-			/holds more than a certificate$/,
-		],
+		["more behind it", encodePem("CERTIFICATE", Buffer.concat([leafDer, Buffer.of(0)])), /^parse error: .*\bmore\b/],
 		["PEM inside a block", encodePem("CERTIFICATE", inner), /^parse error: /],
 	];
 	for (const [what, text, message] of texts) {
@@ -98,16 +96,16 @@ test("a block that is not one certificate is a parse error", () => {
 
 test("a certificate of another authority is refused, also under the same name and key identifier", async () => {
 	const stranger = await createAuthority({ common_name: "Other CA", organization: "", now: NOW, randomBytes });
-	assert.equal(refusal(stranger.certificate), "certificate was not issued by this CA");
-	assert.equal(refusal(issue(loadAuthority(stranger)).certificate), "certificate was not issued by this CA");
+	assert.match(refusal(stranger.certificate), NOT_ISSUED);
+	assert.match(refusal(issue(loadAuthority(stranger)).certificate), NOT_ISSUED);
 	const other = await makeAuthority();
-	assert.equal(refusal(other.kept.certificate), "certificate signature does not match this CA");
-	assert.equal(refusal(issue(other.authority).certificate), "certificate was not issued by this CA");
+	assert.match(refusal(other.kept.certificate), WRONG_SIGNATURE);
+	assert.match(refusal(issue(other.authority).certificate), NOT_ISSUED);
 	const impostor = { ...authority, signer: { ...other.authority.signer } };
 	impostor.signer.authorityKeyIdentifier = authority.signer.authorityKeyIdentifier;
-	assert.equal(refusal(issue(impostor).certificate), "certificate signature does not match this CA");
+	assert.match(refusal(issue(impostor).certificate), WRONG_SIGNATURE);
 	impostor.signer.authorityKeyIdentifier = Buffer.alloc(0);
-	assert.equal(refusal(issue(impostor).certificate), "certificate signature does not match this CA");
+	assert.match(refusal(issue(impostor).certificate), WRONG_SIGNATURE);
 });
 
 test("a certificate with any single byte changed is refused", () => {
@@ -123,8 +121,8 @@ test("a certificate is valid from its first second to its last", () => {
 	assert.equal(verifyCertificate(certificate, authority, start).valid, true);
 	assert.equal(verifyCertificate(certificate, authority, end).valid, true);
 	assert.equal(refusal(certificate, new Date(end.getTime() + 1)), "certificate has expired");
-	assert.equal(refusal(certificate, new Date(start.getTime() - 1)), "certificate is not yet valid");
-	assert.equal(refusal(certificate, new Date(Number.NaN)), "CA certificate is not yet valid");
+	assert.match(refusal(certificate, new Date(start.getTime() - 1)), /^certificate .*\bnot yet valid$/);
+	assert.match(refusal(certificate, new Date(Number.NaN)), /^CA certificate .*\bnot yet valid$/);
 });
 
 test("no certificate outlives its authority", async () => {
@@ -142,25 +140,21 @@ test("no certificate outlives its authority", async () => {
 
 test("what OpenSSL signs with the authority's key is held to the same rules", { skip: withoutOpenssl }, () => {
 	const deep = nested(4000).toString("hex").match(/../g)?.join(":");
-	const table: [string, string, string[], string | undefined][] = [
+	const table: [string, string, string[], RegExp | undefined][] = [
 		["an ordinary one", "keyUsage=critical,digitalSignature", [], undefined],
-		[
-			"a critical extension nobody knows",
-			"1.2.3.4=critical,ASN1:NULL",
-			[],
-			"certificate has a critical extension that is not understood",
-		],
+		["a critical extension nobody knows", "1.2.3.4=critical,ASN1:NULL", [], /^certificate .*\bcritical extension\b/],
 		["a harmless extension nobody knows", "1.2.3.4=ASN1:NULL", [], undefined],
 		["deep ASN.1 in an extension", `1.2.3.4=DER:${deep}`, [], undefined],
-		["a negative serial", "", ["-set_serial", "-5"], "parse error: the serial number is not positive"],
-		["the serial zero", "", ["-set_serial", "0"], "parse error: the serial number is not positive"],
-		["SHA-1", "", ["-sha1"], "certificate is not signed with ECDSA and SHA-2"],
+		["a negative serial", "", ["-set_serial", "-5"], /^parse error: .*\bserial number\b/],
+		["the serial zero", "", ["-set_serial", "0"], /^parse error: .*\bserial number\b/],
+		["SHA-1", "", ["-sha1"], /^certificate .*\bSHA-2$/],
 		["SHA-512", "", ["-sha512"], undefined],
 	];
 	for (const [what, extensions, options, message] of table) {
 		const { certificate } = opensslIssue(kept, "device", extensions, ...options);
 		const verification = verifyCertificate(certificate, authority, LATER);
-		assert.equal(verification.valid ? undefined : verification.message, message, what);
+		assert.equal(verification.valid, message === undefined, what);
+		if (!verification.valid && message !== undefined) assert.match(verification.message, message, what);
 	}
 });
 
@@ -168,12 +162,12 @@ test("a certificate of an authority that vouches for another key type is refused
 	const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 	const key = file("rsa.key", privateKey.export({ type: "pkcs8", format: "pem" }));
 	const { text } = openssl("req", "-x509", "-new", "-key", key, "-subj", "/O=Acme/CN=Test CA", "-days", "2");
-	assert.equal(refusal(text, LATER), "certificate was not issued by this CA");
+	assert.match(refusal(text, LATER), NOT_ISSUED);
 });
 
 test("a certificate that is signed but not DER is refused", () => {
 	const signer = { ...authority.signer, authorityKeyIdentifier: Buffer.from("3080060353040504010a0000", "hex") };
-	assert.equal(refusal(issue({ ...authority, signer }).certificate), "certificate cannot be verified");
+	assert.match(refusal(issue({ ...authority, signer }).certificate), /\bcannot be verified$/);
 });
 
 test("the largest certificate that can be issued can be verified", () => {

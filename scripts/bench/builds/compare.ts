@@ -41,7 +41,7 @@ export async function compareBuilds(directory: string, only: string | undefined,
 	for (const kind of kinds) rows.push(await compareKind(kind, base, ours, rounds));
 	await Promise.all([base.stop(), ours.stop(), redis?.stop()]);
 	return [
-		`Processor time of all threads a request, ${commitOf(HERE)} beside ${commitOf(other)}, ${rounds} rounds by turns.`,
+		`Processor time of all threads a request, ${commitOf(HERE)} compared with ${commitOf(other)}, ${rounds} rounds by turns.`,
 		"",
 		"| request | processor time before | after | ratio | rounds' ratios | at most |",
 		"| --- | --- | --- | --- | --- | --- |",

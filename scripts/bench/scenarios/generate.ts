@@ -2,7 +2,7 @@ import type { Ask } from "../exchange.ts";
 import { configureKeyValue, startRedis } from "../redis.ts";
 import type { Resident } from "../resident.ts";
 import type { Scenario } from "../scenario.ts";
-import { besideBare, type Kind } from "./beside-bare.ts";
+import { againstBare, type Kind } from "./against-bare.ts";
 
 const CONNECTIONS = 16;
 
@@ -35,7 +35,7 @@ export const ENGINE_KINDS: readonly Kind[] = [
 export const GENERATE: readonly Scenario[] = ENGINE_KINDS.map((kind) => ({
 	name: kind.name,
 	title: `${kind.title}, HTTP, ${CONNECTIONS} connections`,
-	run: () => besideBare(kind, "http"),
+	run: () => againstBare(kind, "http"),
 }));
 
 function generate({ token, slug }: Resident, type: string, params: object): Ask {

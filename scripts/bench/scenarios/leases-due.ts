@@ -73,17 +73,19 @@ async function leasesDue(): Promise<Result> {
 	const ledger = await makeLedger([...redis.slice(0, -1), { ...last, address: proxy.address }]);
 	const stores: Stores = { ledger, redis, proxy, look: lookInto(ledger), next: 0 };
 	const alone: Wave[] = [];
-	const beside: Wave[] = [];
+	const meanwhile: Wave[] = [];
 	for (let round = 0; round < ROUNDS; round++) {
 		alone.push(await expire(stores, TARGETS - 1, { count: LEASES, spanMs: DUE_WITHIN_MS }));
-		beside.push(await expire(stores, TARGETS, { count: LEASES, spanMs: DUE_WITHIN_MS }));
+		meanwhile.push(await expire(stores, TARGETS, { count: LEASES, spanMs: DUE_WITHIN_MS }));
 	}
 	const trickle = await expire(stores, TARGETS, { count: TRICKLE, spanMs: TRICKLE_MS });
 	stores.look.close();
 	const left = await Promise.all(redis.map(({ users }) => users()));
 	if (left.flat().length !== TARGETS) throw new Error("users are left whose leases are closed");
 	await Promise.all([proxy.stop(), ...redis.map((store) => store.stop())]);
-	return { findings: [...judgeDrain(alone, beside), ...judgeTrickle(trickle), ...judgeReturn([...beside, trickle])] };
+	return {
+		findings: [...judgeDrain(alone, meanwhile), ...judgeTrickle(trickle), ...judgeReturn([...meanwhile, trickle])],
+	};
 }
 
 /** Lets leases expire at the first targets, or at all targets: then the last one is away from before the first is due until the others are done. */
@@ -166,9 +168,9 @@ function drainS(fates: readonly Fate[]): number {
 	);
 }
 
-function judgeDrain(alone: readonly Wave[], beside: readonly Wave[]): Finding[] {
+function judgeDrain(alone: readonly Wave[], meanwhile: readonly Wave[]): Finding[] {
 	const slowest = ({ reachable }: Wave) => Math.max(...reachable.map(drainS));
-	const isolation = beside.map((wave, round) => slowest(wave) / slowest(alone[round] ?? wave));
+	const isolation = meanwhile.map((wave, round) => slowest(wave) / slowest(alone[round] ?? wave));
 	const p99Ratio = (waves: readonly Wave[]) => median(waves.map(({ busyP99, idleP99 }) => busyP99 / idleP99));
 	const others = `${TARGETS - 1} reachable targets`;
 	return [
@@ -178,18 +180,18 @@ function judgeDrain(alone: readonly Wave[], beside: readonly Wave[]): Finding[] 
 			unit: "ratio",
 			target: { atMost: MAX_SLOWDOWN },
 		},
-		{ measure: "p99 of reads to idle", value: p99Ratio(beside), unit: "ratio", target: { atMost: MAX_P99_RATIO } },
+		{ measure: "p99 of reads to idle", value: p99Ratio(meanwhile), unit: "ratio", target: { atMost: MAX_P99_RATIO } },
 		{ measure: "p99 of reads to idle, without the unreachable target", value: p99Ratio(alone), unit: "ratio" },
-		{ measure: "p99 of reads, idle", value: median(beside.map(({ idleP99 }) => idleP99)), unit: "ms" },
-		{ measure: "p99 of reads, during the drain", value: median(beside.map(({ busyP99 }) => busyP99)), unit: "ms" },
+		{ measure: "p99 of reads, idle", value: median(meanwhile.map(({ idleP99 }) => idleP99)), unit: "ms" },
+		{ measure: "p99 of reads, during the drain", value: median(meanwhile.map(({ busyP99 }) => busyP99)), unit: "ms" },
 		...Array.from({ length: TARGETS - 1 }, (_, at): Finding => {
-			const times = beside.map(({ reachable }) => drainS(reachable[at] ?? []));
+			const times = meanwhile.map(({ reachable }) => drainS(reachable[at] ?? []));
 			return { measure: `${LEASES} leases of target ${at + 1} drained`, value: median(times), unit: "s" };
 		}),
 		{ measure: `slowest of the ${others} without the other one`, value: median(alone.map(slowest)), unit: "s" },
 		{
 			measure: `revocations at the ${others}`,
-			value: median(beside.map((wave) => ((TARGETS - 1) * LEASES) / slowest(wave))),
+			value: median(meanwhile.map((wave) => ((TARGETS - 1) * LEASES) / slowest(wave))),
 			unit: "per second",
 		},
 	];

@@ -6,7 +6,7 @@ import { type Resident, settle } from "../resident.ts";
 import type { Result, Scenario } from "../scenario.ts";
 import { type SvcServer, startSvc } from "../svc-server.ts";
 import { runWrk, writeScript } from "../wrk.ts";
-import { CONNECTIONS } from "./beside-bare.ts";
+import { CONNECTIONS } from "./against-bare.ts";
 
 const MAX_IDLE_MB = 160;
 const IDLE_S = 30;

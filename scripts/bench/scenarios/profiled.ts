@@ -4,7 +4,7 @@ import { settle } from "../resident.ts";
 import { scratchFolder } from "../scratch.ts";
 import { startSvc } from "../svc-server.ts";
 import { runWrk, writeScript } from "../wrk.ts";
-import { CONNECTIONS, KINDS } from "./beside-bare.ts";
+import { CONNECTIONS, KINDS } from "./against-bare.ts";
 import { ENGINE_KINDS } from "./generate.ts";
 
 const WARM_UP_S = 3;

@@ -4,7 +4,7 @@ import { compare, median } from "../rounds.ts";
 import type { Finding, Result, Scenario } from "../scenario.ts";
 import { startSvc } from "../svc-server.ts";
 import { writeScript } from "../wrk.ts";
-import { CONNECTIONS } from "./beside-bare.ts";
+import { CONNECTIONS } from "./against-bare.ts";
 
 const SMALL = { realms: 100, secretsPerRealm: 100 };
 const LARGE = { realms: 10_000, secretsPerRealm: 100 };

@@ -79,9 +79,9 @@ test("a target that says done and keeps the user is not believed", options, asyn
 	await eventually("it is overdue", async () => (await world.details()).leases.overdue === 1);
 	assert.ok((await world.details()).leases.oldest_overdue_seconds >= 60);
 	assert.equal(await world.metric('svc_leases_late{flag="overdue"}'), 1);
-	const told = () => newest(world.client, world.admin, "lease.revoke_failed");
-	await eventually("it is in the log", async () => (await told())?.data.name === username);
-	assert.equal((await told())?.data.flag, "overdue");
+	const recorded = () => newest(world.client, world.admin, "lease.revoke_failed");
+	await eventually("it is in the log", async () => (await recorded())?.data.name === username);
+	assert.equal((await recorded())?.data.flag, "overdue");
 	await steering.pass(15 * 60);
 	await eventually("it is stuck", async () => (await world.details()).leases.stuck === 1);
 	assert.equal((await world.lease(lease.id)).state, "revoking");

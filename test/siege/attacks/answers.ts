@@ -48,7 +48,7 @@ export const ANSWERS: readonly Attack[] = [
 	},
 	{
 		name: "streamed",
-		title: "the largest realm whole, 256 readers of 8 sources at once",
+		title: "the largest realm whole, 256 simultaneous readers from 8 sources",
 		run(target, counts, over) {
 			const asking = { path: whole(target), headers: signedIn(target) };
 			const askers = {

@@ -24,7 +24,7 @@ function askingFrom(target: Target, at: number): RequestText {
 export const ENGINES: readonly Attack[] = [
 	{
 		name: "engine-stderr",
-		title: "an engine that floods its standard error, 4 connections that ask it",
+		title: "an engine that floods its standard error, 4 connections that call it",
 		async prepare(target) {
 			const path = `/api/v1/realms/${target.slug}/engines/${FLOODING}/config`;
 			await ask(target, { ...posting(path, { kind: "lines" }), method: "PUT" }, target.admin);

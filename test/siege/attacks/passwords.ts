@@ -46,7 +46,7 @@ export const PASSWORDS: readonly Attack[] = [
 	},
 	{
 		name: "codes",
-		title: "resets and registrations with wrong codes, 16 connections of 4 sources",
+		title: "resets and registrations with wrong codes, 16 connections from 4 sources",
 		prepare,
 		run(target, counts, over) {
 			const next = wrongCodes();
@@ -56,7 +56,7 @@ export const PASSWORDS: readonly Attack[] = [
 	},
 	{
 		name: "argon2-one",
-		title: "80 logins of strangers at a time, of one source",
+		title: "logins of strangers, 80 at a time, from one source",
 		prepare,
 		run: (target, counts, over) =>
 			keepAsking(
@@ -68,7 +68,7 @@ export const PASSWORDS: readonly Attack[] = [
 	},
 	{
 		name: "argon2-many",
-		title: "4 logins of strangers at a time of each of 40 sources",
+		title: "logins of strangers, 4 at a time, from each of 40 sources",
 		prepare,
 		run: (target, counts, over) =>
 			keepAsking(

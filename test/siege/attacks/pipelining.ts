@@ -35,7 +35,7 @@ function sendBatches(target: Target): Socket {
 export const PIPELINING: readonly Attack[] = [
 	{
 		name: "pipelined-bundle",
-		title: "290 requests for the API page's bundle at once, on 4 connections, not read",
+		title: "290 simultaneous requests for the API page's bundle on 4 connections, not read",
 		isCutOff: true,
 		run(target, counts, over) {
 			const open = () => {
@@ -48,7 +48,7 @@ export const PIPELINING: readonly Attack[] = [
 	},
 	{
 		name: "renewed-bundle",
-		title: "the API page's bundle on 256 connections of 4 sources, not read, each opened anew after 4 s",
+		title: "the API page's bundle on 256 connections from 4 sources, not read, each replaced after 4 s",
 		isCutOff: true,
 		run(target, counts, over) {
 			const open = (at: number) => {
@@ -62,7 +62,7 @@ export const PIPELINING: readonly Attack[] = [
 	},
 	{
 		name: "pipelined-tiny",
-		title: "64 KiB of tiny requests at once, again and again, on 50 connections",
+		title: "tiny requests, 64 KiB at a time, repeatedly, on 50 connections",
 		run: (target, counts, over) =>
 			keepStanding({ standing: scaled(target, 50), perTick: 5, open: () => sendBatches(target) }, counts, over),
 	},

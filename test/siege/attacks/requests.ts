@@ -59,7 +59,7 @@ export function promotionOf(target: Target, part = 0): RequestText {
 export const REQUESTS: readonly Attack[] = [
 	{
 		name: "flood",
-		title: "256 connections that ask for one secret as fast as they can",
+		title: "256 connections that request one secret as fast as they can",
 		async run(target, counts, over) {
 			const { slug, key } = target;
 			const asking = bytesOf({ path: `/api/v1/realms/${slug}/secrets/${key}`, headers: signedIn(target) });
@@ -88,7 +88,7 @@ export const REQUESTS: readonly Attack[] = [
 	},
 	{
 		name: "watch",
-		title: "200 programs that look every second whether a secret has changed",
+		title: "200 programs that check every second for a changed secret",
 		run(target, counts, over) {
 			const path = `/api/v1/realms/${target.slug}/secrets?env=dev&values=false`;
 			const askers = {

@@ -49,7 +49,7 @@ async function prepare(target: Target): Promise<void> {
 /** Sign-ins through providers that are not what they claim. */
 export const SIGN_IN: Attack = {
 	name: "sso",
-	title: "SAML documents, OpenID Connect callbacks and LDAP logins that are none, 12 connections",
+	title: "invalid SAML documents, OpenID Connect callbacks and LDAP logins, 12 connections",
 	prepare,
 	run(target, counts, over) {
 		const requests = [heavyForm(), OIDC, LDAP, { path: `${V1}/oidc/oidc/login` }];

@@ -10,12 +10,12 @@ function crowd(name: string, title: string, of: (target: Target) => Crowd): Atta
 
 /** Connections that fall silent, at each place where they can. */
 export const SILENCE: readonly Attack[] = [
-	crowd("silent-plain", "4,000 connections that say nothing", (target) => ({
+	crowd("silent-plain", "4,000 connections that send nothing", (target) => ({
 		standing: scaled(target, 4000),
 		perTick: 40,
 		open: () => openPlain(target, sourceOf(target, 0)),
 	})),
-	crowd("silent-many", "8,000 connections that say nothing, of 40 sources", (target) => ({
+	crowd("silent-many", "8,000 connections from 40 sources that send nothing", (target) => ({
 		standing: scaled(target, 8000),
 		perTick: 100,
 		open: (at) => openPlain(target, sourceOf(target, at % 40)),
@@ -29,7 +29,7 @@ export const SILENCE: readonly Attack[] = [
 			return socket;
 		},
 	})),
-	crowd("after-handshake", "1,000 connections that say nothing after the handshake", (target) => ({
+	crowd("after-handshake", "1,000 connections that send nothing after the handshake", (target) => ({
 		standing: scaled(target, 1000),
 		perTick: 10,
 		open: () => openSecure(target, sourceOf(target, 0)),

@@ -27,10 +27,11 @@ async function prepare(target: Target): Promise<void> {
 	for (let at = 0; at < TRUSTS_OF_MACHINE; at++) await put(`${machine}/trusts/trust-${at}`, trust);
 }
 
-/** JWTs that nobody signed, for a machine with as many trusts and keys as it may have. */
+/** JWTs with an invalid signature, for a machine with as many trusts and keys as it may have. */
 export const TRUSTS: Attack = {
 	name: "jwt",
-	title: "JWTs that nobody signed, for a machine of 20 trusts with 20 keys of P-521 each, 32 connections of 16 sources",
+	title:
+		"JWTs with an invalid signature, for a machine of 20 trusts with 20 keys of P-521 each, 32 connections from 16 sources",
 	prepare,
 	run(target, counts, over) {
 		const header = part({ alg: "ES512", typ: "JWT", kid: `key-${KEYS - 1}` });

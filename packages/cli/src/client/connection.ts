@@ -109,7 +109,7 @@ async function askForTrust(io: Io, address: string, fingerprint: string): Promis
 			`the certificate of ${address} is not trusted yet; its SHA-256 fingerprint is ${fingerprint}`,
 			{
 				code: "certificate_untrusted",
-				hint: "compare it with what the server printed when it started, then give it with --fingerprint; or --trust-new-certificate",
+				hint: "compare it with what the server printed when it started, then pass it with --fingerprint; or --trust-new-certificate",
 			},
 		);
 	}
@@ -134,7 +134,7 @@ async function knownTrust(context: Context, { address, saved }: Target): Promise
 	return address.startsWith("https:") ? ((await givenTrust(context, address)) ?? saved.trust) : undefined;
 }
 
-/** Reads the trust that the command line or the environment gives; a flag overrides a variable. */
+/** Reads the trust that the command line or the environment sets; a flag overrides a variable. */
 async function givenTrust({ io, options }: Context, address: string): Promise<Trust | undefined> {
 	if (options.cacert !== undefined && options.fingerprint !== undefined) {
 		throw new Failure("usage", "give either --cacert or --fingerprint");

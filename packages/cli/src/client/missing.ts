@@ -16,9 +16,9 @@ interface Noun {
 	readonly path: RegExp;
 	/** Field of that list's answer; without it, no names are read. */
 	readonly rows?: string;
-	/** Path of the list, where the others are in another one. */
+	/** Path of the list with the other names, if it is a different one. */
 	readonly list?: string;
-	/** The list has no pages. */
+	/** True if the list has no pages. */
 	readonly isWhole?: boolean;
 	readonly query?: Readonly<Record<string, string>>;
 	/** Field of the name in a row; `name` by default. */

@@ -86,7 +86,7 @@ test("where the account has a second factor, a link takes a code, typed after th
 	const heard = server.heard;
 	assert.equal((await run([...browser, "--password-stdin"], { env, stdin: "mine\n123456\n", heard })).code, 0);
 	const typed = await run(browser, { env, typed: ["mine\r", "123456\r"], heard });
-	assert.match(typed.stderr, /Password of your account: .*http.*Code of your authenticator app/s);
+	assert.match(typed.stderr, /\bPassword\b.*http.*\bauthenticator app/s);
 	const bodies = server.requests.filter(({ method }) => method === "POST").map(({ body }) => body);
 	const proven = { confirm: true, current_password: "mine", factor_code: "123456" };
 	assert.partialDeepStrictEqual(bodies, [

@@ -7,6 +7,7 @@ import { type CommandSpec, type Context, option } from "../command-line/command.
 import { Failure } from "../failure.ts";
 import { eventCells, whoOf } from "../formats/event-line.ts";
 import { parseInstant } from "../input/duration.ts";
+import { ENVIRONMENTS } from "../input/realm-scope.ts";
 import { write } from "../io/io.ts";
 import { layoutFor, note, showTable, toJson, visibleCells } from "../io/output.ts";
 import { type Report, withProgress } from "../io/progress.ts";
@@ -20,6 +21,7 @@ interface ListOptions {
 	readonly actor?: string;
 	readonly machine?: string;
 	readonly key?: string;
+	readonly env?: string;
 	readonly token?: string;
 	readonly since?: string;
 	readonly until?: string;
@@ -41,6 +43,7 @@ export const AUDIT_LIST: CommandSpec<ListOptions> = {
 	options: [
 		option("--realm <slug>", "of this realm"),
 		option("--key <key>", "of secrets with this key"),
+		option("--env <name>", "of secrets of this environment").choices(ENVIRONMENTS),
 		option("--type <type>", "of this type, such as secret.set, or secret.* for all that begin with secret."),
 		option("--actor <user>", "of this user or machine, by id, e-mail, its beginning up to the @, or realm/name"),
 		option(
@@ -92,7 +95,7 @@ function isForPeople({ io, options }: Context): boolean {
 }
 
 async function filterOf(context: Context<ListOptions>, client: Client): Promise<Record<string, string>> {
-	const { realm, key, type, actor, machine, token, since, until } = context.options;
+	const { realm, key, env, type, actor, machine, token, since, until } = context.options;
 	const now_ms = Date.now();
 	const given = {
 		realm,
@@ -100,6 +103,7 @@ async function filterOf(context: Context<ListOptions>, client: Client): Promise<
 		actor,
 		machine: machine === undefined ? undefined : machineOf(machine, realm),
 		key,
+		env,
 		token: token === undefined ? undefined : await findToken(context, client, token),
 		since: since === undefined ? undefined : parseInstant("--since", since, now_ms),
 		until: until === undefined ? undefined : parseInstant("--until", until, now_ms),

@@ -5,7 +5,7 @@ import { isName } from "../command-line/not-found.ts";
 import { Failure } from "../failure.ts";
 import { EVENT_TYPES } from "../formats/event-types.ts";
 
-/** The part of a filter that names what may not exist. */
+/** The parts of a filter that can name something that does not exist. */
 interface Named {
 	readonly type?: string;
 	readonly realm?: string;

@@ -38,14 +38,14 @@ test("audit lists as many events as are wanted, over as many pages as it takes",
 	);
 	assert.equal(server.requests.length, 1 + 2 + 3);
 	const { stdout } = await run(
-		["audit", "--realm", "shop", "--type", "secret.set", "--actor", "a@b", "--machine", "shop/ci"],
+		["audit", "--realm", "shop", "--env", "prod", "--type", "secret.set", "--actor", "a@b", "--machine", "shop/ci"],
 		{
 			env: server.env,
 		},
 	);
 	assert.equal(
 		server.requests.at(-1)?.url,
-		"/api/v1/audit/events?realm=shop&type=secret.set&actor=a%40b&machine=shop%2Fci&names=true&limit=100",
+		"/api/v1/audit/events?realm=shop&type=secret.set&actor=a%40b&machine=shop%2Fci&env=prod&names=true&limit=100",
 	);
 	assert.ok(stdout.includes("evil\\u001b]0;x\\u0007"));
 });

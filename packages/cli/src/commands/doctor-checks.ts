@@ -41,7 +41,7 @@ export async function checkConnection({ address, saved }: Target): Promise<Check
 			: saved.trust?.kind === "pinned"
 				? "because its fingerprint was compared"
 				: "by --cacert or --fingerprint";
-	const message = `the certificate is trusted ${trusted}, and good until ${end.toISOString().slice(0, 10)}`;
+	const message = `the certificate is trusted ${trusted}, and valid until ${end.toISOString().slice(0, 10)}`;
 	if (end.getTime() - Date.now() > RENEWAL_DAYS * DAY_MS) return [{ name, status: "ok", message, hint: "" }];
 	const hint = "have it renewed before then; everybody who compared its fingerprint has to do so again";
 	return [{ name, status: end.getTime() < Date.now() ? "failed" : "warning", message, hint }];
@@ -51,11 +51,11 @@ export async function checkConnection({ address, saved }: Target): Promise<Check
 export function checkClock(date: string | undefined, now_ms: number): Check {
 	const name = "client clock";
 	const seconds = Math.round((now_ms - Date.parse(date ?? "")) / 1000);
-	if (Number.isNaN(seconds)) return { name, status: "warning", message: "the server does not tell its time", hint: "" };
+	if (Number.isNaN(seconds)) return { name, status: "warning", message: "the server sends no date", hint: "" };
 	if (Math.abs(seconds) <= CLOSE_SECONDS)
 		return { name, status: "ok", message: "this machine and the server agree on the time", hint: "" };
 	const message = `this machine is ${Math.abs(seconds)} seconds ${seconds > 0 ? "ahead of" : "behind"} the server`;
-	const hint = "see which of the two keeps the right time: `timedatectl`";
+	const hint = "check both clocks: `timedatectl`";
 	return { name, status: Math.abs(seconds) > FAR_SECONDS ? "failed" : "warning", message, hint };
 }
 

@@ -15,7 +15,7 @@ interface DoctorOptions {
 	readonly deep?: boolean;
 }
 
-/** Longer than the server takes: it gives up checks that do not answer. */
+/** Longer than the server needs: it abandons checks that do not answer. */
 const TIMEOUT_MS = 90_000;
 const DEEP_TIMEOUT_MS = 35 * 60_000;
 

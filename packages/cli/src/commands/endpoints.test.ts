@@ -48,7 +48,10 @@ const INVITATION = {
 	],
 };
 
-const NODE = { id: "i", name: "db-1", status: "active", version: "1", address: "a", started_at: "t", seen_at: "s" };
+const NODE = {
+	...{ id: "i", name: "db-1", status: "active", version: "1", address: "a", started_at: "t", seen_at: "s" },
+	...{ master_key: "m", next_master_key: "n" },
+};
 
 const COMMANDS: readonly (readonly [words: string, request: string, answer: object, stdout: string])[] = [
 	[
@@ -276,7 +279,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		"nodes",
 		"GET nodes",
 		{ body: { nodes: [NODE] } },
-		"NAME  STATUS  VERSION  ADDRESS  STARTED  SEEN  ID\ndb-1  active  1        a        t        s     i\n",
+		"NAME  STATUS  VERSION  ADDRESS  STARTED  SEEN  MASTER KEY  NEXT MASTER KEY  ID\ndb-1  active  1        a        t        s     m           n                i\n",
 	],
 	["encrypt x", 'POST encrypt {"value":"x"}', { body: { ciphertext: "svc:v1:x" } }, "svc:v1:x\n"],
 ];

@@ -18,8 +18,8 @@ export interface Wanted {
 }
 
 /**
- * Makes the machine, unless it is there with these limits.
- * @throws Failure failed when it is there with others: programs that use it would lose or gain access
+ * Makes the machine, unless it already exists with these limits.
+ * @throws Failure failed when it exists with other limits: programs that use it would lose or gain access
  */
 export async function ensureMachine(client: Client, wanted: Wanted): Promise<void> {
 	const { realm, name, role, scopes, environment, engines, description } = wanted;

@@ -34,13 +34,16 @@ async function listVersions(context: Context<EnvironmentOptions>, key: string): 
 	const client = await connect(context);
 	const list = path`realms/${realm}/secrets/${key}/versions`;
 	const versions = await readAll(context, client, list, "versions", { env, names: "true" });
+	const isEnding = versions.some((version) => optional(version, "expires_at") !== "");
 	const lines = versions.map((version) => [
 		String(count(version, "version")),
 		text(version, "created_at"),
 		whoOf(version, "created_by"),
 		optional(version, "comment"),
+		...(isEnding ? [optional(version, "expires_at")] : []),
 	]);
-	await showTable(context, { versions }, ["VERSION", instants("WRITTEN"), "BY", "COMMENT"], lines, "no versions");
+	const titles = ["VERSION", instants("WRITTEN"), "BY", "COMMENT", ...(isEnding ? [instants("EXPIRES")] : [])];
+	await showTable(context, { versions }, titles, lines, "no versions");
 }
 
 async function rollBack(context: Context<EnvironmentOptions>, key: string, wanted: string): Promise<void> {

@@ -125,10 +125,10 @@ for (const [status, code, message, exit, hint] of REFUSALS) {
 }
 
 for (const [error, exit, text] of [
-	["provider_unavailable", 5, /^svc: the identity provider is unavailable\nhint: .*`svc sso test`/m],
-	["rate_limited", 1, /^svc: too many logins from here were refused\nhint: try again later\n$/m],
-	["unauthorized", 3, /^svc: the login was refused: try again; the audit log has the reason\n$/m],
-	["constructor", 3, /^svc: the login was refused/m],
+	["provider_unavailable", 5, /^svc: .*\bunavailable\nhint: .*`svc sso test`/m],
+	["rate_limited", 1, /^svc: too many .*\nhint: .*\blater\n$/m],
+	["unauthorized", 3, /^svc: .*\brefused\b.*\baudit log\b.*\n$/m],
+	["constructor", 3, /^svc: .*\brefused\b/m],
 ] as const) {
 	test(`a browser that the server sends back with ${error} ends the login with ${exit}`, async () => {
 		await using server = await startProviders();

@@ -13,7 +13,7 @@ export function addNodesCommand(program: Command, io: Io): void {
 		usage: "nodes",
 		summary: "list the servers that use the same database, and when each was last seen",
 		details:
-			"Only for the instance's administrators. A server on SQLite is alone. One that has shown no sign of life for 10 seconds is silent; it is forgotten after a day. One that is stopped in order leaves the list immediately.",
+			"Only for the instance's administrators. A server on SQLite is alone. One that has shown no sign of life for 10 seconds is silent; it is forgotten after a day. One that is stopped in order leaves the list immediately. The master keys are fingerprints: of the one that the server uses, and of the next one, where it was provided.",
 		examples: ["svc nodes", "svc nodes --json"],
 		isList: true,
 		run: listNodes,
@@ -22,8 +22,20 @@ export function addNodesCommand(program: Command, io: Io): void {
 
 async function listNodes(context: Context): Promise<void> {
 	const answer = await send(await connect(context), { method: "GET", path: "nodes" });
-	const names = ["name", "status", "version", "address", "started_at", "seen_at", "id"];
+	const names = [
+		"name",
+		"status",
+		"version",
+		"address",
+		"started_at",
+		"seen_at",
+		"master_key",
+		"next_master_key",
+		"id",
+	];
 	const lines = rows(answer, "nodes").map((node) => names.map((name) => text(node, name)));
-	const titles = ["NAME", states("STATUS"), "VERSION", "ADDRESS", instants("STARTED"), instants("SEEN"), ids("ID")];
+	const keys = [ids("MASTER KEY"), ids("NEXT MASTER KEY")];
+	const times = [instants("STARTED"), instants("SEEN")];
+	const titles = ["NAME", states("STATUS"), "VERSION", "ADDRESS", ...times, ...keys, ids("ID")];
 	await showTable(context, answer, titles, lines, "no nodes");
 }

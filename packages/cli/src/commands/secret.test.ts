@@ -220,8 +220,8 @@ test("--search finds keys that contain a text, and the short forms do what they 
 test("an empty list names its environment", async () => {
 	await using server = await startService(() => page("secrets", []));
 	const env = { ...server.env, SVC_REALM: "shop" };
-	const told = async (...flags: string[]) => (await run(["ls", ...flags], { env })).stderr;
-	assert.match(await told(), / shop\/dev\b.*`svc secret set`.* --env /);
-	assert.match(await told("--env", "prod"), / shop\/prod\b/);
-	assert.match(await told("--all-environments"), / shop\b/);
+	const hint = async (...flags: string[]) => (await run(["ls", ...flags], { env })).stderr;
+	assert.match(await hint(), / shop\/dev\b.*`svc secret set`.* --env /);
+	assert.match(await hint("--env", "prod"), / shop\/prod\b/);
+	assert.match(await hint("--all-environments"), / shop\b/);
 });

@@ -35,9 +35,11 @@ async function listSessions(context: Context): Promise<void> {
 		optional(session, "provider") || "password",
 		text(session, "created_at"),
 		text(session, "expires_at"),
+		optional(session, "last_used_at"),
+		optional(session, "last_ip"),
 		session.current === true ? "this one" : "",
 	]);
-	const titles = [ids("ID"), "BY", instants("BEGAN"), instants("ENDS"), "CURRENT"];
+	const titles = [ids("ID"), "BY", instants("BEGAN"), instants("ENDS"), instants("LAST USED"), "FROM", "CURRENT"];
 	await showTable(context, { sessions }, titles, lines, "no sessions");
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { assertProblems } from "../testing/problems.ts";
 import { parseDotenv } from "./dotenv.ts";
 import { DotenvError } from "./imports/cursor.ts";
 
@@ -77,26 +78,29 @@ test("lines are counted through values of several lines", () => {
 });
 
 const SECRET = "hunter2";
-const ERRORS: readonly (readonly [file: string, message: string])[] = [
-	[`A=1\n${SECRET}`, "line 2: expected KEY=value, a comment or nothing"],
-	[`export ${SECRET}`, "line 1: expected KEY=value, a comment or nothing"],
-	[`A: ${SECRET}`, "line 1: expected KEY=value, a comment or nothing"],
-	[`=${SECRET}`, "line 1: expected KEY=value, a comment or nothing"],
-	[`SCHLÜSSEL=${SECRET}`, "line 1: expected KEY=value, a comment or nothing"],
-	[`A=1\nB='${SECRET}\nC=1\n`, "line 2: the quote that begins here is never closed"],
-	[`A="${SECRET}\\"`, "line 1: the quote that begins here is never closed"],
-	[`A='x\ny'${SECRET}`, "line 2: only a comment may follow the closing quote"],
-	[`A="x"${SECRET}`, "line 1: only a comment may follow the closing quote"],
-	[`A=1\n\nB=2\nA=${SECRET}`, "line 4: the same key is already on line 1"],
+const ERRORS: readonly (readonly [file: string, problem: string])[] = [
+	[`A=1\n${SECRET}`, "line 2: KEY=value"],
+	[`export ${SECRET}`, "line 1: KEY=value"],
+	[`A: ${SECRET}`, "line 1: KEY=value"],
+	[`=${SECRET}`, "line 1: KEY=value"],
+	[`SCHLÜSSEL=${SECRET}`, "line 1: KEY=value"],
+	[`A=1\nB='${SECRET}\nC=1\n`, "line 2: never closed"],
+	[`A="${SECRET}\\"`, "line 1: never closed"],
+	[`A='x\ny'${SECRET}`, "line 2: closing quote"],
+	[`A="x"${SECRET}`, "line 1: closing quote"],
+	[`A=1\n\nB=2\nA=${SECRET}`, "line 4: line 1"],
 ];
 
-for (const [file, message] of ERRORS) {
+for (const [file, problem] of ERRORS) {
 	test(`${JSON.stringify(file)} is refused by its line and not by its content`, () => {
 		assert.throws(
 			() => parseDotenv(file),
-			new DotenvError(Number(/\d+/.exec(message)), message.replace(/^line \d+: /, "")),
+			(error) => {
+				assert.ok(error instanceof DotenvError);
+				assertProblems([`line ${error.line}: ${error.message}`], [problem]);
+				return !error.message.includes(SECRET);
+			},
 		);
-		assert.ok(!message.includes(SECRET));
 	});
 }
 

@@ -4,7 +4,7 @@ import { relativeTime } from "./duration.ts";
 
 test("an instant is shown relative to now in its largest unit; a future one is rounded", () => {
 	const now = Date.parse("2026-11-21T12:00:00Z");
-	for (const [instant, told] of [
+	for (const [instant, text] of [
 		["2026-11-21T12:00:00.400Z", "now"],
 		["2026-11-21T11:59:18Z", "42s ago"],
 		["2026-11-21T10:00:01Z", "1h ago"],
@@ -15,5 +15,5 @@ test("an instant is shown relative to now in its largest unit; a future one is r
 		["never", "never"],
 		["", ""],
 	] as const)
-		assert.equal(relativeTime(instant, now), told);
+		assert.equal(relativeTime(instant, now), text);
 });

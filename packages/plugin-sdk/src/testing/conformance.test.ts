@@ -43,12 +43,12 @@ function problems(results: readonly Result[]): Record<string, string> {
 }
 
 test("an engine that keeps the contract passes every case, and each is reported as soon as it is known", async () => {
-	const told: Result[] = [];
+	const reported: Result[] = [];
 	const options = { command: [process.execPath, ENGINE], descriptor: DESCRIPTOR, timeout_ms: PATIENCE_MS };
-	const results = await testEngine({ ...options, onResult: (result) => told.push(result) });
+	const results = await testEngine({ ...options, onResult: (result) => reported.push(result) });
 	assert.deepEqual(problems(results), {});
 	assert.ok(results.length > 15);
-	assert.deepEqual(told, results);
+	assert.deepEqual(reported, results);
 	assert.equal(new Set(results.map(({ name }) => name)).size, results.length);
 });
 
@@ -218,25 +218,22 @@ test("a folder that cannot be used is named with what is wrong, and nothing is t
 	const named = { ...DESCRIPTOR, executable: "run.sh" };
 	const linked = folder("linked", named);
 	symlinkSync("/bin/sh", join(linked, "run.sh"));
-	const table: [directory: string, problem: string][] = [
-		[join(scratch, "absent"), "there is no file plugin.json in the folder"],
-		[folder("no-json", "{,}"), "plugin.json is not valid JSON"],
-		[folder("twice", '{"name":"a","name":"b"}'), "plugin.json has a member name twice in one object"],
-		[folder("long", `"${"x".repeat(300_000)}"`), "plugin.json is longer than 256 KiB"],
-		[folder("no-descriptor", { ...DESCRIPTOR, sdk_version: 2 }), "plugin.json: sdk_version is not 1"],
-		[folder("no-program", DESCRIPTOR), "plugin.json names no executable, and there is no main.ts"],
-		[folder("absent-program", named), "the executable that plugin.json names is no file in the folder"],
-		[linked, "the executable that plugin.json names is no file in the folder"],
-		[folder("not-executable", named, { ...run, mode: 0o644 }), "the executable may not be executed"],
-		[
-			folder("other-hash", { ...named, sha256: "0".repeat(64) }, run),
-			"sha256 of plugin.json is not that of the executable",
-		],
+	const table: [directory: string, problem: RegExp][] = [
+		[join(scratch, "absent"), /\bno file plugin\.json\b/],
+		[folder("no-json", "{,}"), /^plugin\.json .*\bJSON$/],
+		[folder("twice", '{"name":"a","name":"b"}'), /^plugin\.json .*\btwice\b/],
+		[folder("long", `"${"x".repeat(300_000)}"`), /^plugin\.json .*\b256 KiB$/],
+		[folder("no-descriptor", { ...DESCRIPTOR, sdk_version: 2 }), /^plugin\.json: sdk_version /],
+		[folder("no-program", DESCRIPTOR), /\bmain\.ts$/],
+		[folder("absent-program", named), /\bexecutable\b.*\bno file\b/],
+		[linked, /\bexecutable\b.*\bno file\b/],
+		[folder("not-executable", named, { ...run, mode: 0o644 }), /\bmay not be executed$/],
+		[folder("other-hash", { ...named, sha256: "0".repeat(64) }, run), /\bsha256\b/],
 	];
 	for (const [directory, problem] of table) {
 		const results = await testEngine({ directory });
-		assert.deepEqual(Object.values(problems(results)), [problem]);
 		assert.equal(results.length, 1);
+		assert.match(Object.values(problems(results)).join(), problem);
 	}
 });
 

@@ -42,18 +42,18 @@ for (const [flaw, problem] of [
 	["no name", undefined],
 	["none to reach", undefined],
 	["an absent user", undefined],
-	["a name of its own", "generate answers another name than the one in _lease"],
-	["a short list", "list leaves out what generate has made"],
-	["a long list", "list still has what validate has revoked"],
-	["a refusal", "validate, repeated, of what generate made is answered with an error"],
+	["a name of its own", /^generate .*\b_lease$/],
+	["a short list", /^list .*\bgenerate\b/],
+	["a long list", /^list .*\bvalidate\b/],
+	["a refusal", /^validate, repeated\b/],
 ] as const) {
 	test(`a lease of an engine with this flaw: ${flaw}`, async () => {
 		const command = [process.execPath, "-e", ENGINE, flaw];
 		const results = await testEngine({ command, descriptor: DESCRIPTOR, timeout_ms: 30_000, only: [CASE] });
-		assert.deepEqual(
-			results.map((result) => (result.passed ? undefined : result.problem)),
-			[undefined, problem],
-		);
+		const [first, second] = results.map((result) => (result.passed ? undefined : result.problem));
+		assert.deepEqual([results.length, first], [2, undefined]);
+		if (problem === undefined) assert.equal(second, undefined);
+		else assert.match(second ?? "", problem);
 	});
 }
 

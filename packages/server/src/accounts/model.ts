@@ -2,8 +2,8 @@ import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, errorMessage, PlainText, RequiredText, Text } from "../messages.ts";
 import { EMAIL_TOO_LONG, MAX_EMAIL, MAX_RAW_EMAIL, normalEmail, normalizable } from "../normal-text.ts";
-import { type Port, read, write } from "../operation.ts";
-import type { Role } from "../policy/model.ts";
+import { brief, type Port, read, write } from "../operation.ts";
+import type { Role, SessionUse } from "../policy/model.ts";
 
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
 const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
@@ -279,6 +279,10 @@ export const accountOperations = {
 		by: 2,
 	}),
 	session: read<(jti: string) => Session | undefined>(),
+	/** Keeps the last use of a session in place of the one before; of too many the longest unused are forgotten. */
+	noteUse: brief<(jti: string, use: SessionUse) => void>(),
+	/** Tells the last use of each session, where it is known. */
+	lastUses: brief<(jtis: readonly string[]) => (SessionUse | undefined)[]>(),
 	/** Lists an account's sessions that have not ended by the instant, in the order of their ids. */
 	sessions: read<(user_id: string, now: string, after: string, limit: number) => Session[]>(),
 	/** Forgets sessions that ended before the instant. */

@@ -9,7 +9,7 @@ import { setLimits } from "./limits.ts";
 import { login, type PasswordLoginNeeds } from "./login.ts";
 import { type Account, ChangePassword, Login, Register, SetAdmin, SetLimits } from "./model.ts";
 import { type RegistrationNeeds, register } from "./registration.ts";
-import { ownSessionRoutes } from "./session-routes.ts";
+import { ownSessionRoutes, sessionsOfRoute } from "./session-routes.ts";
 import { setAdmin, setDisabled } from "./status.ts";
 
 const MessageSchema = v.object({ message: v.string() });
@@ -32,7 +32,13 @@ export interface AccountRouteNeeds extends AccountNeeds, RegistrationNeeds {
 
 /** Spec: API › Accounts and login. Design: §7.1. */
 export function accountRoutes(needs: AccountRouteNeeds): Route[] {
-	return [...visitorRoutes(needs), ...ownSessionRoutes(needs), ...sessionRoutes(needs), ...userRoutes(needs)];
+	return [
+		...visitorRoutes(needs),
+		...ownSessionRoutes(needs),
+		...sessionRoutes(needs),
+		...userRoutes(needs),
+		sessionsOfRoute(needs),
+	];
 }
 
 function visitorRoutes(needs: AccountRouteNeeds): Route[] {

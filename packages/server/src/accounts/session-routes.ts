@@ -2,15 +2,49 @@ import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
-import { endSession, listSessions, type OwnSessionNeeds } from "./sessions.ts";
+import {
+	endSession,
+	listSessions,
+	listSessionsOf,
+	type OwnSessionNeeds,
+	type SessionNeedsOfAdmins,
+	type UsedSession,
+} from "./sessions.ts";
 
 const SessionSchema = v.object({
 	id: Uuid,
 	created_at: Instant,
 	expires_at: Instant,
 	provider: v.string(),
-	current: v.boolean(),
+	last_used_at: v.nullable(Instant),
+	last_ip: v.nullable(v.string()),
+	last_agent: v.nullable(v.string()),
 });
+
+const OwnSessionSchema = v.object({ ...SessionSchema.entries, current: v.boolean() });
+
+/** Design: §7.1. */
+function shown({ jti, created_at, expires_at, provider, used }: UsedSession) {
+	const last = { last_used_at: used?.at ?? null, last_ip: used?.ip ?? null, last_agent: used?.agent ?? null };
+	return { id: jti, created_at, expires_at, provider, ...last };
+}
+
+/** Makes the route of somebody else's sessions. Design: §7.1 */
+export function sessionsOfRoute(needs: SessionNeedsOfAdmins): Route {
+	return route({
+		method: "GET",
+		path: "/api/v1/users/{id}/sessions",
+		summary: "Somebody's open sessions, and their last use where it is known",
+		query: v.object(pageQuery()),
+		status: 200,
+		answer: v.object({ sessions: v.array(SessionSchema), pagination: PaginationSchema }),
+		errors: ["invalid_limit", "invalid_cursor", "not_found"],
+		async handle({ actor, params, query }) {
+			const { rows, pagination } = await listSessionsOf(needs, actor, params.id, query);
+			return { sessions: rows.map(shown), pagination };
+		},
+	});
+}
 
 /** Makes the routes of the caller's own sessions. Design: §7.1 */
 export function ownSessionRoutes(needs: OwnSessionNeeds): Route[] {
@@ -18,16 +52,15 @@ export function ownSessionRoutes(needs: OwnSessionNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/auth/sessions",
-			summary: "The caller's open sessions; provider is empty where it began with a password",
+			summary:
+				"The caller's open sessions; provider is empty where it began with a password, and the last use is null where it is not known",
 			query: v.object(pageQuery()),
 			status: 200,
-			answer: v.object({ sessions: v.array(SessionSchema), pagination: PaginationSchema }),
+			answer: v.object({ sessions: v.array(OwnSessionSchema), pagination: PaginationSchema }),
 			errors: ["invalid_limit", "invalid_cursor", "unsupported_operation"],
 			async handle({ actor, query }) {
 				const { rows, pagination } = await listSessions(needs, actor, query);
-				const sessions = rows.map(({ jti, created_at, expires_at, provider, current }) => {
-					return { id: jti, created_at, expires_at, provider, current };
-				});
+				const sessions = rows.map((session) => ({ ...shown(session), current: session.current }));
 				return { sessions, pagination };
 			},
 		}),

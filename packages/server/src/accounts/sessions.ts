@@ -2,15 +2,16 @@ import { type AuditStore, eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import { hasExpired } from "../expiry.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { requireSession } from "../policy/authorize.ts";
-import type { Actor } from "../policy/model.ts";
+import { type RefusalNeeds, requireInstanceAdmin, requireSession } from "../policy/authorize.ts";
+import type { Actor, SessionUse } from "../policy/model.ts";
 import type { System } from "../system.ts";
+import { userNotFound } from "./accounts.ts";
 import type { AccountStore, Session } from "./model.ts";
 
 /** Dependencies of the rules of one's own sessions. */
 export interface OwnSessionNeeds {
 	store: {
-		accounts: Pick<AccountStore, "session" | "sessions" | "holdings" | "closeSession">;
+		accounts: Pick<AccountStore, "session" | "sessions" | "holdings" | "closeSession" | "lastUses">;
 		audit: Pick<AuditStore, "append">;
 	};
 	system: Pick<System, "now">;
@@ -19,19 +20,49 @@ export interface OwnSessionNeeds {
 
 /** Reads one page of the caller's open sessions. @throws AppError unsupported_operation (not a session). Design: §7.1 */
 export async function listSessions(
-	{ store, system, keyring }: OwnSessionNeeds,
+	needs: OwnSessionNeeds,
 	actor: Actor,
 	page: PageRequest,
-): Promise<{ rows: (Session & { current: boolean })[]; pagination: Pagination }> {
+): Promise<{ rows: (UsedSession & { current: boolean })[]; pagination: Pagination }> {
 	const own = requireSession(actor, "list sessions");
+	const { rows, pagination } = await sessionsOf(needs, actor.user_id, page);
+	return { rows: rows.map((session) => ({ ...session, current: session.jti === own })), pagination };
+}
+
+/** A session with its last use, where that is known. */
+export type UsedSession = Session & { used: SessionUse | undefined };
+
+async function sessionsOf(
+	{ store, system, keyring }: OwnSessionNeeds,
+	user_id: string,
+	page: PageRequest,
+): Promise<{ rows: UsedSession[]; pagination: Pagination }> {
 	const now = system.now().toISOString();
 	const { rows, pagination } = await readPage(keyring.cursorKey(), page, {
-		list: `sessions ${actor.user_id}`,
-		read: (after = "", limit) => store.accounts.sessions(actor.user_id, now, after, limit),
+		list: `sessions ${user_id}`,
+		read: (after = "", limit) => store.accounts.sessions(user_id, now, after, limit),
 		position: ({ jti }) => jti,
-		count: async () => (await store.accounts.holdings(actor.user_id, now)).sessions,
+		count: async () => (await store.accounts.holdings(user_id, now)).sessions,
 	});
-	return { rows: rows.map((session) => ({ ...session, current: session.jti === own })), pagination };
+	const uses = await store.accounts.lastUses(rows.map(({ jti }) => jti));
+	return { rows: rows.map((session, at) => ({ ...session, used: uses[at] })), pagination };
+}
+
+/** Dependencies of looking at the sessions of others. */
+export interface SessionNeedsOfAdmins extends OwnSessionNeeds {
+	store: OwnSessionNeeds["store"] & RefusalNeeds["store"] & { accounts: Pick<AccountStore, "byId"> };
+}
+
+/** Reads one page of somebody's open sessions. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function listSessionsOf(
+	needs: SessionNeedsOfAdmins,
+	actor: Actor,
+	user_id: string,
+	page: PageRequest,
+): Promise<{ rows: UsedSession[]; pagination: Pagination }> {
+	await requireInstanceAdmin(needs, actor, "read");
+	if ((await needs.store.accounts.byId(user_id)) === undefined) throw userNotFound();
+	return sessionsOf(needs, user_id, page);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { AccountStore } from "../accounts/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError } from "../errors.ts";
 import type { MachineStore } from "../machines/model.ts";
+import type { Environment } from "../messages.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
@@ -57,6 +58,8 @@ export interface EventFilter {
 	until?: string | undefined;
 	/** Key of a secret. */
 	key?: string | undefined;
+	/** Environment of secrets. */
+	environment?: Environment | undefined;
 	/** Id of the token that caused it. */
 	token?: string | undefined;
 }
@@ -104,17 +107,20 @@ export async function visibleTo(needs: AuditNeeds, actor: Actor, filter: EventFi
 	];
 	return {
 		// No event outside a realm is about a secret.
-		scopes: [{ member_id: actor.user_id, ...only }, ...(filter.key === undefined ? outside : [])],
+		scopes: [{ member_id: actor.user_id, ...only }, ...(isOfSecrets(filter) ? [] : outside)],
 		realm,
 		realm_id: found?.id,
 		type: filter.type,
 		actors: await actorsOf(needs, actor, filter),
 		key: filter.key,
+		environment: filter.environment,
 		token: filter.token,
 		since: filter.since,
 		until: filter.until,
 	};
 }
+
+const isOfSecrets = ({ key, environment }: EventFilter) => key !== undefined || environment !== undefined;
 
 /** Names the actor of the caller's own events. A token for one realm shows nothing outside it: nobody has the empty id. */
 function ownEvents(actor: Actor): string {

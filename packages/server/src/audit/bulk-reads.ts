@@ -21,7 +21,7 @@ const MAX_REMEMBERED = 4096;
 const PARTS_AT_ONCE = 4;
 
 /**
- * Makes what appends events of bulk reads. A set that was named before costs a hash over the numbers of its secrets; a new one is named once, however
+ * Makes the recorder of bulk reads. A set that was named before costs a hash over the numbers of its secrets; a new one is named once, however
  * many ask for it at the same time. Design: §10
  */
 export function createBulkReads(audit: Pick<AuditStore, "append" | "appendNaming" | "keepParts">): BulkReads {

@@ -1,3 +1,4 @@
+import type { Environment } from "../messages.ts";
 import type { EventType } from "./event-types.ts";
 
 /** Events that match every given field. */
@@ -24,6 +25,8 @@ export interface EventQuery {
 	actors: string[] | undefined;
 	/** Only events of the secrets with this key, bulk reads of them included. */
 	key?: string | undefined;
+	/** Only events that name this environment: a list of all environments counts, and so does a comparison or promotion from or to it. */
+	environment?: Environment | undefined;
 	/** Only events that this token caused, by its id. */
 	token?: string | undefined;
 	/** Only events at this instant and later, ISO 8601 UTC. */

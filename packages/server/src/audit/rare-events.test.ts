@@ -14,9 +14,10 @@ const account = await addAccount(rules.store);
 const { id: realm_id, slug: realm } = await addRealm(rules.store, account);
 const append = (count: number, of: object) =>
 	Promise.all(Array.from({ length: count }, () => rules.store.audit.append(anEvent({ type: "secret.set", ...of }))));
-await append(3, { realm_id, realm });
+const rare = { realm_id, realm, data: { environment: "prod" } };
+await append(3, rare);
 await append(2100, {});
-await append(3, { realm_id, realm });
+await append(3, rare);
 
 /** The log, whose first answer takes longer than it may. */
 function slowAtFirst(): Pick<AuditStore, "list" | "export"> {
@@ -30,18 +31,22 @@ function slowAtFirst(): Pick<AuditStore, "list" | "export"> {
 	};
 }
 
-const LISTS = { "a list": listEvents, "an export": exportEvents };
-for (const [what, ask] of Object.entries(LISTS)) {
+// Nothing leads to the events of an environment, or to those that an export names: both walk through the log.
+const LISTS = {
+	"a list": { ask: listEvents, filter: { environment: "prod" } },
+	"an export": { ask: exportEvents, filter: { realm } },
+} as const;
+for (const [what, { ask, filter }] of Object.entries(LISTS)) {
 	test(`${what} of rare events that takes too long returns the events found so far and a cursor to the rest`, async () => {
 		const store = { ...rules.store, audit: { ...rules.store.audit, ...slowAtFirst() } };
 		const read = (page: PageRequest): Promise<{ rows: StoredEvent[]; pagination: Pagination }> =>
-			ask({ ...rules, store }, actorOf(account), { realm }, page);
+			ask({ ...rules, store }, actorOf(account), filter, page);
 		const first = await read({ limit: 100 });
 		assert.equal(first.rows.length, what === "a list" ? 3 : 4);
 		assert.equal(first.pagination.has_more, true);
 		const second = await read({ limit: 100, cursor: first.pagination.next_cursor });
 		assert.equal(second.pagination.has_more, false);
-		const whole = await ask(rules, actorOf(account), { realm }, { limit: 100 });
+		const whole = await ask(rules, actorOf(account), filter, { limit: 100 });
 		assert.deepEqual([...first.rows, ...second.rows], whole.rows);
 	});
 }

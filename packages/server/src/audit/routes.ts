@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
+import { Count, Environment, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
 import { NameFields, type NameNeeds, type Names, nameIn, namesOf, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { AccessNeeds } from "../policy/authorize.ts";
@@ -53,15 +53,17 @@ export function auditRoutes(needs: VerifyNeeds & AccessNeeds & NameNeeds): Route
 			summary: "The audit log, newest first",
 			query: v.object({
 				...{ realm: Filter, type: Filter, actor: Filter, machine: Filter, key: Filter, token: Filter },
+				env: v.optional(Environment),
 				...SPAN,
 				names: WithNames,
 				...pageQuery(USUAL_PAGE),
 			}),
 			status: 200,
 			answer: v.object({ events: v.array(NamedSchema), pagination: PaginationSchema }),
-			errors: ["invalid_limit", "invalid_cursor", "validation_failed", "rate_limited"],
+			errors: ["invalid_limit", "invalid_cursor", "invalid_environment", "validation_failed", "rate_limited"],
 			async handle({ actor, query }) {
-				const { limit, cursor, include_total, names, ...filter } = query;
+				const { limit, cursor, include_total, names, env, ...rest } = query;
+				const filter = { ...rest, environment: env };
 				const { rows, pagination } = await listEvents(needs, actor, filter, { limit, cursor, include_total });
 				const seen = names === "true" ? rows.flatMap(({ actor: by, data }) => [by, ...peopleIn(data)]) : [];
 				const named = await namesOf(needs, seen);

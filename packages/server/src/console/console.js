@@ -1,21 +1,23 @@
 // @ts-check
 
 const status = document.querySelector("[role=status]");
-const shown = document.querySelector("[data-value]");
+const shown = [...document.querySelectorAll("[data-value]")];
 
 /** Seconds for which a value is shown; the server's answer also reloads the page after them. */
-const shownSeconds = Number(shown?.getAttribute("data-value")) || 30;
+const shownSeconds = Number(shown[0]?.getAttribute("data-value")) || 30;
 
 /** Takes the value out of the page: Back must not show it again. */
 function hide() {
-	if (shown === null || shown.textContent === "") return;
-	shown.textContent = "";
-	shown.remove();
+	if (!shown.some((one) => one.isConnected)) return;
+	for (const one of shown) {
+		one.textContent = "";
+		one.remove();
+	}
 	for (const other of document.querySelectorAll("[data-copy], [data-qr]")) other.remove();
 	if (status !== null) status.textContent = "The value is hidden.";
 }
 
-if (shown !== null) {
+if (shown.length > 0) {
 	addEventListener("pagehide", hide);
 	setTimeout(hide, shownSeconds * 1000);
 }
@@ -26,11 +28,14 @@ addEventListener("pagehide", () => {
 		if (field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement) field.value = field.defaultValue;
 });
 
-/** Copies the value, and takes it out of the page if it is there only for that. */
-async function copy() {
-	if (shown === null || shown.textContent === null || shown.textContent === "") return;
-	await navigator.clipboard.writeText(shown.textContent);
-	if (shown.hasAttribute("data-copied")) hide();
+/**
+ * Copies a value, and takes it out of the page if it is there only for that.
+ * @param {Element | undefined} value
+ */
+async function copy(value) {
+	if (value === undefined || value.textContent === null || value.textContent === "") return;
+	await navigator.clipboard.writeText(value.textContent);
+	if (value.hasAttribute("data-copied")) hide();
 	if (status !== null) status.textContent = "Copied. The clipboard keeps it until you copy something else.";
 }
 
@@ -38,11 +43,23 @@ for (const button of document.querySelectorAll("[data-scripted]")) button.remove
 
 for (const button of document.querySelectorAll("[data-copy]")) {
 	button.removeAttribute("hidden");
-	button.addEventListener("click", copy);
+	// A page with one value does not name it.
+	const id = button.getAttribute("data-copy");
+	button.addEventListener("click", () => copy(id === "" ? shown[0] : shown.find((one) => one.id === id)));
 }
 
 // A browser that asks for a click first leaves the button for it.
-if (shown?.hasAttribute("data-copied")) copy().catch(() => undefined);
+if (shown[0]?.hasAttribute("data-copied")) copy(shown[0]).catch(() => undefined);
+
+/** Fills in what the link of an invitation says behind #, which browsers send to no server, and takes it out of the address. */
+const invited = new URLSearchParams(location.hash.slice(1));
+for (const name of ["email", "invitation"]) {
+	const field = document.querySelector(`form[action="/console/register"] [name=${name}]`);
+	if (field instanceof HTMLInputElement && invited.has(name)) {
+		field.value = invited.get(name) ?? "";
+		history.replaceState(null, "", location.pathname);
+	}
+}
 
 for (const text of document.querySelectorAll("[data-without-script]")) text.setAttribute("hidden", "");
 

@@ -3,11 +3,13 @@ import type { FactorStore } from "../factors/model.ts";
 import type { FactorCheckNeeds, SessionOwnerNeeds } from "../policy/authenticate.ts";
 import type { Endpoint } from "./page.ts";
 import { type AccountPageNeeds, accountPage } from "./pages/account.ts";
-import { type AuditPageNeeds, auditPage } from "./pages/audit.ts";
+import { allLeasesPage } from "./pages/all-leases.ts";
+import { type AuditPageNeeds, auditPages } from "./pages/audit.ts";
 import { type ChainPageNeeds, chainPage } from "./pages/chain.ts";
 import { type ComparePageNeeds, comparePage } from "./pages/compare.ts";
 import { type ConfirmNeeds, confirmPage } from "./pages/confirm.ts";
 import { deletedPages } from "./pages/deleted.ts";
+import { type DeletedRealmNeeds, deletedRealmsPage } from "./pages/deleted-realms.ts";
 import { type ExplainPageNeeds, explainPage } from "./pages/explain.ts";
 import { factorsPage } from "./pages/factors.ts";
 import { type IdentityPageNeeds, identitiesPage } from "./pages/identities.ts";
@@ -19,6 +21,7 @@ import { type MemberPageNeeds, membersPage } from "./pages/members.ts";
 import { type NewTokenNeeds, newTokenPage } from "./pages/new-token.ts";
 import { type OwnSessionPageNeeds, ownSessionsPage } from "./pages/own-sessions.ts";
 import type { FactorPageNeeds } from "./pages/passkeys.ts";
+import { realmSettingsPage } from "./pages/realm-settings.ts";
 import { type RealmPageNeeds, realmPages } from "./pages/realms.ts";
 import type { RegisterNeeds } from "./pages/register.ts";
 import { secretPage } from "./pages/secret.ts";
@@ -32,10 +35,11 @@ import { type TrustPageNeeds, trustPage } from "./pages/trust.ts";
 type MadeHere = "sessions" | "cookies" | "challenges";
 
 /** Dependencies of the console: those of the rules that its pages call. */
-export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions"> &
+export type SiteNeeds = Omit<SessionOwnerNeeds, "sessions" | "noted"> &
 	FactorCheckNeeds &
 	Omit<SignInNeeds, MadeHere> &
 	RealmPageNeeds &
+	DeletedRealmNeeds &
 	SecretNeeds &
 	ComparePageNeeds &
 	AccountPageNeeds &
@@ -69,8 +73,10 @@ export function endpointsOf(needs: SiteNeeds & FactorPageNeeds): Endpoint[] {
 	const ofMachines = [...machinesPage(needs), ...machinePage(needs), ...trustPage(needs)];
 	const ofRealms = [
 		...leasesPage(needs),
+		...allLeasesPage(needs),
 		...membersPage(needs),
-		...auditPage(needs),
+		...realmSettingsPage(needs),
+		...auditPages(needs),
 		...chainPage(needs),
 		...ofPeople,
 		...ofMachines,
@@ -82,5 +88,6 @@ export function endpointsOf(needs: SiteNeeds & FactorPageNeeds): Endpoint[] {
 		...ownSessionsPage(needs),
 		...factorsPage(needs),
 	];
-	return [...realmPages(needs), ...ofSecrets, ...ofRealms, ...ofAccounts, ...confirmPage(needs), ...serverPages(needs)];
+	const realms = [...realmPages(needs), ...deletedRealmsPage(needs)];
+	return [...realms, ...ofSecrets, ...ofRealms, ...ofAccounts, ...confirmPage(needs), ...serverPages(needs)];
 }

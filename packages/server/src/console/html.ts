@@ -52,6 +52,13 @@ export function address(parts: TemplateStringsArray, ...values: readonly (string
 	return { [ADDRESS]: values.reduce<string>((text, value, i) => text + encode(value) + (parts[i + 1] ?? ""), start) };
 }
 
+/** Adds a query to the address of a page, without the fields that are empty. */
+export function withQuery(to: Address, fields: Readonly<Record<string, string>>): Address {
+	const given = Object.entries(fields).filter(([, text]) => text !== "");
+	const query = given.map(([name, text]) => `${encode(name)}=${encode(text)}`).join("&");
+	return query === "" ? to : { [ADDRESS]: `${to[ADDRESS]}?${query}` };
+}
+
 /** Without segments `.` and `..`, which a browser resolves: they lead out of the console. */
 const TARGET = /^\/console(?:\/(?!(?:\.|%2e){1,2}(?:[/?]|$))[\w.~%-]+)*(?:\?[\w.~%=&+-]*)?$/i;
 const MAX_TARGET = 2048;
@@ -109,7 +116,8 @@ function encode(value: string | number): string {
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-function escapeText(text: string): string {
+/** Escapes a text for any place of markup. */
+export function escapeText(text: string): string {
 	return text.replace(/[&<>"'\r]/g, (sign) => ENTITIES[sign] ?? "");
 }
 
@@ -146,6 +154,6 @@ function inAttribute(name: string, value: string): Place[] {
 	const count = value.split(HOLE).length - 1;
 	if (!ADDRESSES.has(name)) return Array<Place>(count).fill("attribute");
 	if (value === HOLE) return ["address"];
-	if (!/^[/?#]/.test(value)) throw new Error(`the attribute ${name} must begin with / or be an address`);
+	if (!/^(?:[/?#]|\.\/)/.test(value)) throw new Error(`the attribute ${name} must begin with / or ./ or be an address`);
 	return Array<Place>(count).fill("part of an address");
 }

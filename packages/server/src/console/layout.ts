@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { readAsset } from "../asset.ts";
 import { type Command, lineOf } from "./command.ts";
-import { address, constant, type Html, html, textOf } from "./html.ts";
+import { address, constant, type Html, html, targetOf, textOf } from "./html.ts";
 import type { Link, Page } from "./page.ts";
 
 /** Parts of a page that come from the session. */
@@ -12,6 +12,8 @@ export interface Frame {
 	token: Html;
 	/** Outcome of the last change. */
 	message: string | undefined;
+	/** Refusal of the last change. */
+	problem?: string | undefined;
 }
 
 /** The script, and its own address: another script has another one. */
@@ -66,24 +68,39 @@ function renderer(head: Html): Layout["render"] {
 	return (frame, page) =>
 		textOf(html`${doctype}<html lang="en"><head><title>${page.title} · svc</title>${head}</head><body>
 <a class="skip" href="#main">Skip to the page</a>
-<header><a href="/console"><strong>svc</strong></a>${above(page.above ?? [])}${person(frame)}</header>
-${page.tabs === undefined ? "" : tabs(page.tabs)}
+<header><a href="/console"><strong>svc</strong></a>${frame.email === undefined ? "" : MENU}${person(frame)}</header>
+${above(page.above ?? [])}${page.tabs === undefined ? "" : tabs(page.tabs)}
 <div role="status">${frame.message === undefined ? "" : html`<p class="notice">${frame.message}</p>`}</div>
 <main id="main" tabindex="-1"><h1>${page.title}</h1>
-${page.body}</main>
+${frame.problem === undefined ? "" : html`<p class="error" role="alert">${frame.problem}</p>`}${page.body}</main>
 ${terminal(page.commands ?? [])}</body></html>
 `);
 }
 
+/** Parts of the console, on every page of somebody who is signed in. */
+const PARTS: readonly Link[] = [
+	["Realms", address`/console`],
+	["Server", address`/console/health`],
+];
+
+const ACCOUNT = address`/console/account`;
+
+const listed = (links: readonly Link[]): Html[] =>
+	links.map(([label, to]) => html`<li><a href="${to}">${label}</a></li>`);
+
+const MENU = html`<nav aria-label="Console"><ul>${listed(PARTS)}</ul></nav>`;
+
+/** Leads to the pages above this one, except for those of the menu. */
 function above(links: readonly Link[]): Html | string {
-	if (links.length === 0) return "";
-	const items = links.map(([label, to]) => html`<li><a href="${to}">${label}</a></li>`);
-	return html`<nav aria-label="Above"><ul>${items}</ul></nav>`;
+	const others = links.filter(
+		([, to]) => ![ACCOUNT, ...PARTS.map(([, part]) => part)].some((one) => targetOf(one) === targetOf(to)),
+	);
+	return others.length === 0 ? "" : html`<nav aria-label="Above"><ul>${listed(others)}</ul></nav>`;
 }
 
 function person({ email, token }: Frame): Html | string {
 	if (email === undefined) return "";
-	return html`<a class="who" href="${address`/console/account`}" title="Your account">${email}</a><form method="post" action="${address`/console/sign-out`}">${token}<button>Sign out</button></form>`;
+	return html`<a class="who" href="${ACCOUNT}">Your account <span class="quiet">${email}</span></a><form method="post" action="${address`/console/sign-out`}">${token}<button>Sign out</button></form>`;
 }
 
 function tabs({ name, current, links }: NonNullable<Page["tabs"]>): Html {
@@ -97,5 +114,5 @@ function tabs({ name, current, links }: NonNullable<Page["tabs"]>): Html {
 
 function terminal(commands: readonly Command[]): Html | string {
 	if (commands.length === 0) return "";
-	return html`<footer><p>The same in a terminal:</p>${commands.map((one) => html`<pre>${lineOf(one)}</pre>`)}</footer>`;
+	return html`<footer><p>The same in a terminal. <code>svc</code> is the program that runs this server: copied to your machine, it is also its command, once you sign in there with <code>svc login</code>.</p>${commands.map((one) => html`<pre>${lineOf(one)}</pre>`)}</footer>`;
 }

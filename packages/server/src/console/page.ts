@@ -34,12 +34,15 @@ interface Once {
 
 /** Memory of a session between two pages; it is stored nowhere. */
 export interface Notes {
-	/** Shown once, on the next page. */
+	/** Shown once, on the next page: the outcome of a change, or its refusal. */
 	message?: string | undefined;
+	problem?: string | undefined;
 	/** The secret that the next page of this target may show once. */
 	reveal?: { target: string; until: number; isToCopy: boolean } | undefined;
 	/** Kept for the next page alone. */
 	once?: Once | undefined;
+	/** A text that its page shows again after a refusal: the secret of an authenticator app that waits for its first code. */
+	waiting?: (Once & { isAsked: boolean }) | undefined;
 	/** Unix milliseconds at which the person last showed who they are after signing in; it becomes the actor's. */
 	confirmed_at?: number;
 	/** Set while the last page held a value. */
@@ -76,6 +79,8 @@ export interface Page {
 	away?: string;
 	/** Cookies to set. */
 	cookies?: readonly string[];
+	/** Further headers of the answer. */
+	headers?: Readonly<Record<string, string>>;
 }
 
 /** The way to the next page after a change. */
@@ -83,6 +88,8 @@ export interface Moved {
 	to: Address;
 	/** Shown there once. */
 	message?: string;
+	/** Why nothing was changed; shown there once. */
+	problem?: string;
 	/** Cookies to set or end. */
 	cookies?: readonly string[];
 }

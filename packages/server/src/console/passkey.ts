@@ -15,7 +15,7 @@ export interface PasskeyPageNeeds {
 /** Name of the hidden field with what the browser answered, as JSON. */
 export const ANSWER = "passkey";
 
-/** Milliseconds for which the browser may ask its owner: those of the challenge. */
+/** Milliseconds that a person has to answer the browser: the lifetime of the challenge. */
 const PATIENCE_MS = 5 * 60_000;
 
 /** Tells people without JavaScript why they see no button. */

@@ -14,6 +14,8 @@ export interface Field {
 	isRequired: boolean;
 	/** Set for a switch that is left out when it is off: the schema gives it no default. */
 	isLeftOut?: boolean;
+	/** Set for a secret of several lines, such as a key as PEM. */
+	hasLines?: boolean;
 	/** Values of a choice. */
 	choices?: readonly (string | number)[];
 }
@@ -35,13 +37,17 @@ const MAX_ABOUT = 300;
 /** Texts of several lines, by their names and descriptions. */
 const LONG = /\b(?:PEM|XML)\b|cert/;
 
+/** Secrets of several lines: a password field would lose the breaks between them. */
+const SECRET_LINES = /\b(?:PEM|XML|JSON|kubeconfig)\b|cert|private.key|key.file/i;
+
 /** Makes the field of a property of a JSON schema. */
 export function schemaField(name: string, property: Property, isRequired: boolean): Field {
 	const about = typeof property.description === "string" ? property.description.slice(0, MAX_ABOUT) : "";
 	const choices = choicesOf(property);
 	if (choices !== undefined) return { name, kind: "choice", about, isRequired, choices };
 	const isLeftOut = !isRequired && property.default === undefined;
-	return { name, kind: kindOf(name, property, about), about, isRequired, isLeftOut };
+	const hasLines = SECRET_LINES.test(`${name} ${about}`);
+	return { name, kind: kindOf(name, property, about), about, isRequired, isLeftOut, hasLines };
 }
 
 function choicesOf({ enum: values }: Property): (string | number)[] | undefined {
@@ -152,7 +158,7 @@ function labelled(field: Field, text: string): Html {
 	return html`<label for="${id}">${name}${needed}</label>${inputOf(field, text)}${described}`;
 }
 
-function inputOf({ name, kind, choices = [] }: Field, text: string): Html {
+function inputOf({ name, kind, hasLines = false, choices = [] }: Field, text: string): Html {
 	const id = inForm(name);
 	switch (kind) {
 		case "text":
@@ -168,7 +174,9 @@ function inputOf({ name, kind, choices = [] }: Field, text: string): Html {
 			return html`<select id="${id}" name="${id}" aria-describedby="about.${name}">${all}</select>`;
 		}
 		case "secret":
-			// Not of type password: that loses line breaks, and browsers fill in the person's own.
+			// As a new password, browsers do not fill in the person's own.
+			if (!hasLines)
+				return html`<input id="${id}" name="${id}" type="password" value="${text}" autocomplete="new-password" spellcheck="false" translate="no" aria-describedby="about.${name}">`;
 			return html`<textarea id="${id}" name="${id}" rows="1" class="secret" autocomplete="off" spellcheck="false" autocapitalize="off" translate="no" aria-describedby="about.${name}">
 ${text}</textarea>`;
 		default:

@@ -60,21 +60,23 @@ interface SettingsForm {
 	stored: Fields;
 	refused: Refused | undefined;
 	draft: Draft;
+	/** Says what follows when failing settings are stored anyway. */
+	anyway?: string;
 }
 
 /** Shows a form of settings, filled with what was typed or else stored. A typed secret is in no page: its field is empty. */
-export function settingsForm({ to, token, target, fields, more, stored, refused, draft }: SettingsForm): Html {
+export function settingsForm({ to, token, target, fields, more, stored, refused, draft, anyway }: SettingsForm): Html {
 	const kept = draft.kept(target);
 	const typed = refused?.typed ?? kept;
 	const texts = typed === undefined ? stored : withoutSecrets([...fields, ...more], typed);
 	const rest = more.length === 0 ? "" : html`<details><summary>More</summary>${inputs(more, texts)}</details>`;
-	return html`${refused === undefined ? "" : html`<p class="error" role="alert">${refused.why.message}</p>`}${kept === undefined ? "" : keptBox(to, token, refused)}
+	return html`${refused === undefined ? "" : html`<p class="error" role="alert">${refused.why.message}</p>`}${kept === undefined ? "" : keptBox(to, token, refused, anyway)}
 <form method="post" action="${to}">${token}<input type="hidden" name="action" value="try">${inputs(fields, texts)}${rest}<p><button>Test and store</button></p></form>`;
 }
 
-function keptBox(to: Address, token: Html, refused: Refused | undefined): Html {
+function keptBox(to: Address, token: Html, refused: Refused | undefined, anyway = ""): Html {
 	const button = (action: string, label: string) =>
 		html`<form method="post" action="${to}">${token}<input type="hidden" name="action" value="${action}"><button>${label}</button></form>`;
-	const keep = refused?.why.code === "conflict" ? button("keep", "Store it anyway") : "";
+	const keep = refused?.why.code === "conflict" ? html`<p>${anyway}</p>${button("keep", "Store it anyway")}` : "";
 	return html`<section class="box" aria-labelledby="kept"><h2 id="kept">What you typed is not stored</h2><p>The server remembers it for ${KEPT_MINUTES} minutes, including its secrets, which no page shows. If you change a field below instead, type the secrets again.</p><div class="row">${button("again", "Test and store it again")}${keep}</div></section>`;
 }

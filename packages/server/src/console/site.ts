@@ -4,8 +4,9 @@ import { AppError } from "../errors.ts";
 import { type Challenges, createChallenges } from "../factors/challenges.ts";
 import { parseQuery } from "../http/input.ts";
 import type { PageAnswer, PageRequest, Pages } from "../http/pages.ts";
-import { identifySession, lacksFactor } from "../policy/authenticate.ts";
+import { identifySession, lacksFactor, type SessionOwnerNeeds } from "../policy/authenticate.ts";
 import type { Actor } from "../policy/model.ts";
+import { answerForm, answerPage, type Use } from "./answer.ts";
 import { type Cookies, cookiesFor } from "./cookies.ts";
 import { createDrafts } from "./drafts.ts";
 import { endpointsOf, type SiteNeeds } from "./endpoints.ts";
@@ -15,6 +16,7 @@ import type { Endpoint, Fields, Moved, Notes, Page } from "./page.ts";
 import { bounce } from "./pages/bounce.ts";
 import { errorPage } from "./pages/error.ts";
 import { answerRegister, type RegisterNeeds, registerPage } from "./pages/register.ts";
+import { sectionOf } from "./pages/section.ts";
 import { signInPage, signOut } from "./pages/sign-in.ts";
 import { answerSignIn } from "./pages/sign-in-sso.ts";
 import { checkForm, checkOrigin, FORM_TOKEN, formToken, isCrossSite } from "./request-guard.ts";
@@ -33,6 +35,8 @@ interface Site {
 	sessions: SessionTokens;
 	drafts: ReturnType<typeof createDrafts>;
 	challenges: Challenges;
+	/** Sessions whose last use was noted within the last minute. */
+	noted: SessionOwnerNeeds["noted"];
 	notes: { get(jti: string): Notes | undefined; set(jti: string, notes: Notes): unknown };
 	endpoints: readonly Endpoint[];
 }
@@ -49,6 +53,7 @@ export function createSite(needs: SiteNeeds, is_chosen: boolean): Pages {
 		layout: createLayout(),
 		cookies: cookiesFor(origin),
 		sessions: createSessionTokens(() => needs.keyring.session(), needs.system, CONSOLE_TYPE),
+		noted: createCache<string, number>(MAX_NOTES),
 		notes: createCache<string, Notes>(MAX_NOTES),
 		drafts: createDrafts(),
 		challenges,
@@ -56,7 +61,7 @@ export function createSite(needs: SiteNeeds, is_chosen: boolean): Pages {
 	};
 	return {
 		answer: (request) => answer(site, request),
-		refuse: async (_, error) => showError(site, NOBODY, error),
+		refuse: async (_, error) => show(site, NOBODY, { ...errorPage(error), headers: error.headers }),
 	};
 }
 
@@ -77,8 +82,11 @@ async function answer(site: Site, request: PageRequest): Promise<PageAnswer> {
 	const isPost = request.method === "POST";
 	if (!isPost && request.method !== "GET") throw notAllowed();
 	const token = site.cookies.read(request.headers.cookie);
-	const identity = { ...site.needs, sessions: site.sessions };
-	const actor = token && (await identifySession(identity, token, request.request_id, request.ip));
+	const { needs, sessions, noted } = site;
+	const identity = { ...needs, sessions, noted };
+	const actor =
+		token &&
+		(await identifySession(identity, token, request.request_id, request.ip, request.headers["user-agent"] ?? ""));
 	// A cookie that opens nothing is a stranger's.
 	const form = isPost ? await request.readForm(actor ? undefined : STRANGERS_FORM_BYTES) : {};
 	const [pathname = ""] = request.target.split("?");
@@ -100,7 +108,7 @@ function entered(site: Site, result: NonNullable<Awaited<ReturnType<typeof answe
 	return "body" in result ? show(site, NOBODY, result) : moved(result);
 }
 
-/** Gives the dependencies of everything that makes a session. */
+/** Returns the dependencies of everything that makes a session. */
 function entryNeeds({ needs, sessions, cookies, challenges }: Site): RegisterNeeds {
 	return { ...needs, sessions, cookies, challenges };
 }
@@ -118,9 +126,9 @@ async function visit(
 	if (request.method === "POST") checkForm(form, expected);
 	const notes = site.notes.get(jti) ?? {};
 	const token = html`<input type="hidden" name="${FORM_TOKEN}" value="${expected}">`;
-	const frame = { email: actor.email, token, message: notes.message };
+	const frame = { email: actor.email, token, message: notes.message, problem: notes.problem };
 	const forget = notes.hasShown === true ? [cookies.forget(request.request_id)] : [];
-	site.notes.set(jti, { ...notes, message: undefined, once: undefined, hasShown: false });
+	site.notes.set(jti, { ...notes, message: undefined, problem: undefined, once: undefined, hasShown: false });
 	const kept = site.notes.get(jti) ?? {};
 	const ofSession = { notes: kept, once: notes.once, draft: site.drafts(actor.user_id, jti) };
 	const asked = {
@@ -139,15 +147,18 @@ async function visit(
 			kept.message = "This server requires a second factor: add one, then go on.";
 			return moved({ to: address`/console/account/factors` });
 		}
-		const result = await find(site, request.method, pathname, (endpoint, params) =>
-			endpoint.answer({ ...asked, params }),
-		);
+		const use: Use = (method, form) =>
+			find(site, method, pathname, (endpoint, params) => endpoint.answer({ ...asked, form, params }));
+		const sent = { target: request.target, form, kept: site.drafts(actor.user_id, `${jti} sent`) };
+		const result = await (request.method === "POST" ? answerForm(use, sent) : answerPage(use, sent));
 		if ("body" in result) return withCookies(show(site, frame, result), forget);
-		kept.message = result.message;
+		[kept.message, kept.problem] = [result.message, result.problem];
 		return withCookies(moved(result), forget);
 	} catch (error) {
 		if (!(error instanceof AppError) || error.status >= 500) throw error;
-		return withCookies(showError(site, frame, error, request.method === "POST" ? request.target : undefined), forget);
+		const from = request.method === "POST" ? request.target : undefined;
+		const page = { ...(await sectionOf(needs, actor, pathname)), ...errorPage(error, from), headers: error.headers };
+		return withCookies(show(site, frame, page), forget);
 	}
 }
 
@@ -182,15 +193,10 @@ function show({ layout }: Site, frame: Frame, page: Page): PageAnswer {
 	if (page.away !== undefined) refresh.refresh = `0;url=${page.away}`;
 	const shown = {
 		status: page.status ?? 200,
-		headers: { ...layout.headers, ...refresh },
+		headers: { ...layout.headers, ...refresh, ...page.headers },
 		body: layout.render(frame, page),
 	};
 	return withCookies(shown, page.cookies ?? []);
-}
-
-function showError(site: Site, frame: Frame, error: AppError, from?: string): PageAnswer {
-	const shown = show(site, frame, errorPage(error, from));
-	return { ...shown, headers: { ...shown.headers, ...error.headers } };
 }
 
 function moved({ to, cookies = [] }: Moved): PageAnswer {

@@ -6,7 +6,7 @@ import type { MacKey } from "./key-set.ts";
 
 const PURPOSES: readonly CodePurpose[] = ["reset", "invitation", "recovery"];
 
-/** Makes what codes need, where every random byte is 7: two codes are the same, and so only their digests may differ. */
+/** Makes the dependencies of codes, where every random byte is 7: two codes are the same, and so only their digests may differ. */
 function needsWith(...fills: number[]): CodeNeeds {
 	const keys = fills.map((fill): MacKey => ({ id: `${fill}`, bytes: Buffer.alloc(32, fill), retired_at: undefined }));
 	const [active] = keys;

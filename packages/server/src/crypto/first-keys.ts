@@ -18,6 +18,8 @@ export interface KeyringNeeds {
 	guard?: Guard;
 	/** Runs work while no other server that uses the store runs such work. */
 	alone?<Result>(work: () => Promise<Result>): Promise<Result>;
+	/** Finds the master key that another server has put in use; undefined where this server does not have it. */
+	findMaster?: ((fingerprint: string) => Promise<Buffer | undefined>) | undefined;
 	system: Pick<System, "now" | "randomBytes">;
 }
 

@@ -1,5 +1,7 @@
 import type { AuditEvent } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
 import { type Port, read, write } from "../operation.ts";
+import { keyIdOf } from "./seal.ts";
 
 /**
  * Purposes of the keyring's keys: a key is bound to its purpose and opens nothing else. Every instance has one active key of each.
@@ -24,6 +26,18 @@ export interface KeyRow {
 	created_at: string;
 }
 
+/** Returns the fingerprint of the master key that a key names as the one that wraps it. */
+export function masterOf({ wrapped }: Pick<KeyRow, "wrapped">): string | undefined {
+	return keyIdOf(wrapped)?.toString("hex");
+}
+
+/** Error for a new key that is wrapped under a master key that another server has replaced meanwhile: nothing was changed. */
+export class MasterKeyReplaced extends AppError {
+	constructor() {
+		super("conflict", "the master key was replaced meanwhile, nothing was changed: try again");
+	}
+}
+
 /** Operations of the store on the keyring. Every write is one transaction with its event. */
 export const keyOperations = {
 	/** Fingerprint of the master key that wraps every row; undefined before `initialize`. */
@@ -39,6 +53,7 @@ export const keyOperations = {
 	/**
 	 * Adds this key and retires the active one of the same purpose and realm. Answers `unfinished` and changes nothing for a key for rows while a retired
 	 * one is there.
+	 * @throws MasterKeyReplaced
 	 */
 	rotate: write<(input: { key: KeyRow }, event: AuditEvent) => "done" | "unfinished">(),
 	/**
@@ -49,13 +64,16 @@ export const keyOperations = {
 	renewRows: write<(position: string) => string>({ forgets: [], events: 0 }),
 	/** Destroys a retired key for rows. Answers `in_use` and changes nothing while the store counts a row of it. */
 	destroyRowKey: write<(id: Buffer, event: AuditEvent) => "done" | "in_use">(),
-	/** Replaces every wrapped key. Answers `changed` and writes nothing if the fingerprint is not `from` or the ids differ from the stored ones. */
+	/**
+	 * Replaces every wrapped key. Answers `changed` and writes nothing if the fingerprint is not `from` or the ids differ from the stored ones, and
+	 * `unready` if another active server has not reported that it has the next master key.
+	 */
 	rewrap:
 		write<
 			(
 				input: { from: string; to: string; keys: { id: Buffer; wrapped: Buffer }[] },
 				event: AuditEvent,
-			) => "done" | "changed"
+			) => "done" | "changed" | "unready"
 		>(),
 };
 

@@ -3,7 +3,7 @@ import { AppError, FatalError } from "../errors.ts";
 import type { Awaitable } from "../operation.ts";
 import { type KeyringNeeds, makeFirst, noKeyring, openAtStart, unwrapWith } from "./first-keys.ts";
 import { type KeySet, type MacKey, openShared, recordKey, type SharedKeys } from "./key-set.ts";
-import type { KeyPurpose, KeyRow, KeyStore } from "./keyring-model.ts";
+import { type KeyPurpose, type KeyRow, type KeyStore, MasterKeyReplaced } from "./keyring-model.ts";
 import { createRowKeys, listRowKeys, type RowKeys } from "./row-keys.ts";
 import type { RowKey } from "./row-macs.ts";
 import { createRwLock } from "./rw-lock.ts";
@@ -118,13 +118,23 @@ export class Keyring {
 	}
 
 	/**
-	 * Makes a fresh key and passes its row to `insert`, which stores it before it resolves. The master key does not change meanwhile.
+	 * Makes a fresh key and passes its row to `insert`, which stores it before it resolves; again if another server has replaced the master key meanwhile.
+	 * This server does not replace it in the meantime.
 	 * @returns what `insert` returned
 	 */
 	withNewKey<T>(purpose: KeyPurpose, realm_id: string, insert: (row: KeyRow) => Promise<T>): Promise<T> {
-		return this.#lock.shared(() => {
+		const add = () => {
 			const row = newKeyRow(this.#master, purpose, realm_id, this.#needs.system);
 			return purpose === "rows" ? this.#announce(row, () => insert(row)) : insert(row);
+		};
+		return this.#lock.shared(async () => {
+			try {
+				return await add();
+			} catch (error) {
+				if (!(error instanceof MasterKeyReplaced)) throw error;
+				await this.#followMaster();
+				return add();
+			}
 		});
 	}
 
@@ -156,6 +166,13 @@ export class Keyring {
 	forgetRealm(realm_id: string): void {
 		this.#realms.delete(realm_id);
 		this.#loading.delete(realm_id);
+	}
+
+	/** Reads the shared keys again, and drops those of realms from memory: another server has changed some. */
+	async follow(): Promise<void> {
+		this.#realms.clear();
+		this.#loading.clear();
+		await this.reload();
 	}
 
 	/** Reads the shared keys again. */
@@ -226,11 +243,24 @@ export class Keyring {
 		return key;
 	}
 
-	/** Reads rows, and again if the master key changed after the first reading. */
+	/** Reads rows, and again if the master key changed after the first reading, here or on another server. */
 	async #read(query: () => Awaitable<KeyRow[]>): Promise<KeyRow[]> {
 		const rows = await query();
 		const masters = this.#masters();
-		return rows.every((row) => masters.some((master) => wraps(master, row))) ? rows : query();
+		if (rows.every((row) => masters.some((master) => wraps(master, row)))) return rows;
+		await this.#followMaster();
+		return query();
+	}
+
+	/** Changes to the master key that another server has put in use. @throws AppError unhealthy when this server does not have it */
+	async #followMaster(): Promise<void> {
+		const { keys, findMaster } = this.#needs;
+		const needed = await keys.fingerprint();
+		const isKnown = this.#masters().some((master) => fingerprintOf(master) === needed);
+		if (needed === undefined || findMaster === undefined || isKnown) return;
+		const found = await findMaster(needed);
+		if (found === undefined) throw noMaster(needed);
+		this.#master = importMaster(found);
 	}
 
 	#unwrap(row: KeyRow): Buffer {
@@ -240,6 +270,13 @@ export class Keyring {
 	#masters(): DataKey[] {
 		return this.#incoming === undefined ? [this.#master] : [this.#master, this.#incoming];
 	}
+}
+
+function noMaster(fingerprint: string): AppError {
+	return new AppError(
+		"unhealthy",
+		`another server has replaced the master key, and this one does not have the new one, ${fingerprint}: provide it as the credential next-master-key or in next_master_key_file`,
+	);
 }
 
 function find(keys: KeySet<DataKey>, id: Buffer): DataKey | undefined {

@@ -78,6 +78,16 @@ export async function findNextMasterKey(
 	return key && { ...describe(key, "file", file), home: undefined };
 }
 
+/** Finds the master key with this fingerprint wherever one may be, and changes nothing; undefined where there is none, or it cannot be read. */
+export async function findMasterKey(sources: MasterKeySources, needed: string): Promise<MasterKey | undefined> {
+	try {
+		return await requireMasterKey(sources, needed);
+	} catch (error) {
+		if (error instanceof FatalError) return undefined;
+		throw error;
+	}
+}
+
 function inUse({ file }: MasterKey): string {
 	return `the next master key, ${file}, is now in use: put it in place of the previous key, which opens only older backups`;
 }

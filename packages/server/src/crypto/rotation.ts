@@ -3,7 +3,7 @@ import type { AuditEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { KeyringNeeds } from "./first-keys.ts";
 import type { Keyring } from "./keyring.ts";
-import type { KeyPurpose } from "./keyring-model.ts";
+import { type KeyPurpose, type KeyRow, MasterKeyReplaced } from "./keyring-model.ts";
 import type { DataKey } from "./seal.ts";
 import { fingerprintOf, masterFingerprint, rewrapKey } from "./wrap.ts";
 
@@ -32,7 +32,7 @@ const KEYS_PER_TURN = 500;
  * You may interrupt it at any point: the store changes in one transaction, and at the next start its fingerprint says which of the two files applies.
  * @param next 32 bytes
  * @returns the fingerprints of the old key and the new one
- * @throws AppError conflict when `next` is the key in use, or when keys keep coming and going
+ * @throws AppError conflict when `next` is the key in use, when another server lacks it, or when keys keep coming and going
  * Design: §5.
  */
 export async function rotateMasterKey(
@@ -59,6 +59,10 @@ export async function rotateMasterKey(
 const UNFINISHED =
 	"rows are still being authenticated with the present key for rows: rotate it again when `svc keys status` lists no retired one";
 
+/** Explains why the master key stays while another server could not go on under the next one. */
+export const UNREADY =
+	"another server of the database does not have the next master key: provide it to each as the credential next-master-key or in next_master_key_file (SVC_NEXT_MASTER_KEY_FILE), wait a few seconds, and try again; `svc nodes` shows which servers have it";
+
 async function rewrapAll(
 	{ keys, system }: RotationNeeds,
 	from: DataKey,
@@ -69,17 +73,25 @@ async function rewrapAll(
 		const rewrapped: { id: Buffer; wrapped: Buffer }[] = [];
 		for (const row of await keys.all()) {
 			const wrapped = rewrapKey(from, to, row, system.randomBytes);
-			if (wrapped === undefined) throw new Error(`key ${row.id.toString("hex")} cannot be opened with the master key`);
+			if (wrapped === undefined) throw await unopened(keys, from, row);
 			rewrapped.push({ id: row.id, wrapped });
 			if (rewrapped.length % KEYS_PER_TURN === 0) await setImmediate();
 		}
 		const input = { from: fingerprintOf(from), to: fingerprintOf(to), keys: rewrapped };
-		if ((await keys.rewrap(input, event)) === "done") return;
+		const outcome = await keys.rewrap(input, event);
+		if (outcome === "done") return;
+		if (outcome === "unready") throw new AppError("conflict", UNREADY);
 	}
 	throw new AppError(
 		"conflict",
 		"the keyring kept changing while the master key was rotated: nothing was changed, try again",
 	);
+}
+
+/** Makes the error for a key that the master key does not open. */
+async function unopened(keys: KeyringNeeds["keys"], from: DataKey, row: KeyRow): Promise<Error> {
+	if ((await keys.fingerprint()) !== fingerprintOf(from)) return new MasterKeyReplaced();
+	return new Error(`key ${row.id.toString("hex")} cannot be opened with the master key`);
 }
 
 /**

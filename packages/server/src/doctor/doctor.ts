@@ -1,6 +1,8 @@
 import { type RefusalNeeds, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
 import { checkDatabase, checkLog, checkRights, checkRows, type PageNeeds } from "./database.ts";
+import type { Findings } from "./findings.ts";
 import { checkClock, checkEngines, checkLeases, type LeaseNeeds } from "./leases.ts";
 import { checkLimits, type LimitNeeds } from "./limits.ts";
 import { checkBackups, checkDisk, checkFiles, type MachineNeeds } from "./machine.ts";
@@ -17,6 +19,9 @@ export interface DoctorNeeds
 		LimitNeeds,
 		MachineNeeds,
 		SettingNeeds {
+	system: Pick<System, "now">;
+	/** Remembers what was found. */
+	findings: Findings;
 	/** Asks every configured engine and its target whether they work, and for the rights that it needs there. */
 	askTargets(): Promise<(() => Promise<Check[]>)[]>;
 	/** Reports engines that keep serving their former realms because nobody has named any yet. */
@@ -70,7 +75,9 @@ export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): 
 	];
 	const targets = (await needs.askTargets()).map((ask) => within("engines", ENGINE_LIMIT_MS, ask));
 	const found = await Promise.all([...checks.map(([name, limit_ms, run]) => within(name, limit_ms, run)), ...targets]);
-	return found.flat();
+	const all = found.flat();
+	needs.findings.note({ at: needs.system.now().toISOString(), checks: all });
+	return all;
 }
 
 async function within(name: string, limit_ms: number, run: RunCheck): Promise<Check[]> {

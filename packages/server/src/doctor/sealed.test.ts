@@ -16,13 +16,13 @@ const owner = await addAccount(store);
 const realm = await addRealm(store, owner, { keyring });
 const sealer = createConfigSealer(rules);
 
-const told: [string, number | undefined][] = [];
+const logged: [string, number | undefined][] = [];
 const needs = {
 	keyring,
 	openers: createOpeners(keyring, system),
 	oneAtATime: createSemaphore(1).run,
 	openDatabase: () => openSnapshot(file),
-	log: (_level, event, fields) => void told.push([event, fields?.count]),
+	log: (_level, event, fields) => void logged.push([event, fields?.count]),
 } satisfies SealedNeeds;
 const look = async () =>
 	(await checkSealed(needs, new AbortController().signal)).map(({ status, message }) => `${status} ${message}`);
@@ -57,28 +57,28 @@ test("every sealed row opens, however many there are", async () => {
 	const payload = await sealer.sealPayload(lease.id, { name: "hunter2" });
 	await store.leases.activate({ ...lease, due_at: 1, payload }, anEvent());
 	const keys = (await store.keys.all()).length;
-	assert.deepEqual(await look(), [`ok all ${5 + keys} sealed rows open`]);
+	assert.match((await look()).join(), new RegExp(`^ok .*\\b${5 + keys}\\b`));
 	for (let count = 0; count < 1200; count++) await set(`MANY_${count}`, "x");
-	assert.deepEqual(await look(), [`ok all ${1205 + keys} sealed rows open`]);
-	assert.deepEqual(told, []);
+	assert.match((await look()).join(), new RegExp(`^ok .*\\b${1205 + keys}\\b`));
+	assert.deepEqual(logged, []);
 });
 
 test("what does not open is named, and nothing of it is shown", async () => {
-	const failed = (name: string) => `failed ${name} does not open`;
+	const failed = async (name: string) => {
+		const [line = "", ...others] = await look();
+		assert.ok(line.startsWith(`failed ${name} `), line);
+		assert.deepEqual(others, []);
+	};
 	const first = `secret ${realm.slug}/dev DB_URL version 1`;
-	await altered("secret_version", `${spoilt("value")} WHERE rowid = 1`, async () =>
-		assert.deepEqual(await look(), [failed(first)]),
-	);
-	await altered("engine_config", spoilt("sealed"), async () =>
-		assert.deepEqual(await look(), [failed("the configuration of keyvalue for all realms")]),
-	);
+	await altered("secret_version", `${spoilt("value")} WHERE rowid = 1`, () => failed(first));
+	await altered("engine_config", spoilt("sealed"), () => failed("the configuration of keyvalue for all realms"));
 	await altered("lease", spoilt("payload"), async () =>
 		assert.match((await look()).join(), /^failed .*\blease \S+ of keyvalue\b/),
 	);
 	await altered("secret_version", spoilt("value"), async () => {
 		const found = await look();
 		assert.equal(found.length, 21);
-		assert.equal(found.at(-1), `failed ${1203 - 20} more do not open`);
+		assert.match(found.at(-1) ?? "", new RegExp(`^failed ${1203 - 20} `));
 	});
 	assert.match((await look()).join(), /^ok /);
 });

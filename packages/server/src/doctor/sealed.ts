@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import { type DatabaseNeeds, type OpenDatabase, withDatabase } from "./database.ts";
 import { type Check, ok } from "./model.ts";
 
-/** Opens a row of each kind, and shows nothing of it. They throw when it does not open. */
+/** Functions that open a row of each kind. They reveal nothing of it, and throw when it does not open. */
 export type Openers = { [Kind in SealedKind]: (row: SealedRows[Kind]) => unknown };
 
 /** Dependencies of opening everything that is sealed. */
@@ -19,7 +19,7 @@ const MOST_NAMED = 20;
 /** Rows opened in one turn of the event loop: about 2 ms. */
 const ROWS_A_TURN = 50;
 
-/** Rows between two lines of the log that tell how far it is. */
+/** Rows between two lines of the log that show the progress. */
 const ROWS_A_LINE = 100_000;
 
 const HINT =

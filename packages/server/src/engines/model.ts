@@ -3,7 +3,7 @@ import { type Port, read, write } from "../operation.ts";
 
 /**
  * A stored configuration of an engine. A new one replaces the `active` one, which stays, `retired`, while leases made with it or with an
- * earlier one are open. `generated` marks data that the server made for a realm, such as a certificate authority.
+ * earlier one are open. `generated` marks data that the server made for a realm.
  */
 export interface EngineConfigRow {
 	id: string;

@@ -2,6 +2,7 @@ import type { Check } from "../doctor/model.ts";
 import { AppError } from "../errors.ts";
 import type { DueLease, LeaseStore } from "../leases/model.ts";
 import type { ReaperNeeds } from "../leases/reaper.ts";
+import type { RealmStore } from "../realms/model.ts";
 import { statusOf } from "./config/config.ts";
 import type { Catalog } from "./host/catalog.ts";
 import { EngineUnavailable } from "./host/model.ts";
@@ -80,7 +81,7 @@ async function list({ connector }: ReadyEngine, scope: string): Promise<string[]
 }
 
 interface QuestionNeeds {
-	store: { engines: Pick<EngineStore, "configs"> };
+	store: { engines: Pick<EngineStore, "configs">; realms: Pick<RealmStore, "named"> };
 	runtime: Pick<Runtime, "withRow" | "forRealm">;
 	catalog: Pick<Catalog, "list">;
 	/** Variables for engines with which the server was started. */
@@ -96,11 +97,13 @@ export function createTargetQuestions(needs: QuestionNeeds) {
 	const { store, runtime } = needs;
 	return async (): Promise<(() => Promise<Check[]>)[]> => {
 		const rows = (await store.engines.configs()).filter(({ state }) => state === "active");
+		const realms = await store.realms.named([...new Set(rows.map(({ realm_id }) => realm_id))]);
+		const slugOf = (id: string) => realms.find((realm) => realm.id === id)?.slug ?? id;
 		const common = rows.filter(({ realm_id }) => realm_id === "").map(({ engine }) => engine);
 		const bare = typesByVariables(needs).filter((type) => !common.includes(type));
 		return [
 			...rows.map((row) => {
-				const name = row.realm_id === "" ? row.engine : `${row.engine} of realm ${row.realm_id}`;
+				const name = row.realm_id === "" ? row.engine : `${row.engine} of realm ${slugOf(row.realm_id)}`;
 				return () => question(name, row.engine, () => runtime.withRow(row));
 			}),
 			...bare.map((type) => () => question(type, type, () => runtime.forRealm(type, ""))),

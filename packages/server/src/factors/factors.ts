@@ -19,7 +19,7 @@ import {
 } from "./model.ts";
 import { type Asked, type OwnerNeeds, proveOwnerByCode } from "./owner.ts";
 import { describeTotp, newTotpSecret, stepOf } from "./totp.ts";
-import { type AskedCodeNeeds, checkedCode, openFactor, refuseUsedCode, sealFactor } from "./use.ts";
+import { type AskedCodeNeeds, checkedCode, openFactor, refuseUsedCode, sealFactor, withOwnName } from "./use.ts";
 
 /** Dependencies of the rules about second factors. */
 export interface FactorNeeds extends OwnerNeeds {
@@ -34,12 +34,13 @@ export interface FactorNeeds extends OwnerNeeds {
 
 /** Lists the account's second factors, and the number of its unused recovery codes. @throws AppError unsupported_operation. Design: §16 */
 export async function listFactors(
-	{ store }: FactorNeeds,
+	needs: FactorNeeds,
 	actor: Actor,
 ): Promise<{ factors: Factor[]; recovery_codes_left: number }> {
 	requireSession(actor, "see the second factors of its account");
-	const codes = await store.factors.recoveryCodes(actor.user_id);
-	const factors = await store.factors.ofUser(actor.user_id);
+	const codes = await needs.store.factors.recoveryCodes(actor.user_id);
+	const rows = await needs.store.factors.ofUser(actor.user_id);
+	const factors = await Promise.all(rows.map((row) => withOwnName(needs, row)));
 	return { factors, recovery_codes_left: codes === undefined ? 0 : splitDigests(codes.digests).length };
 }
 

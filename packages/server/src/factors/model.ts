@@ -21,7 +21,7 @@ export const DIGEST_BYTES = 32;
 /** Milliseconds within which a new factor must be confirmed. */
 const PENDING_MS = 15 * 60 * 1000;
 
-/** Returns the instant before which a factor was made that can be confirmed no more. */
+/** Returns the earliest time of creation of a factor that can still be confirmed. */
 export function pendingCutoff(now: Date): string {
 	return new Date(now.getTime() - PENDING_MS).toISOString();
 }
@@ -83,7 +83,7 @@ export type ProofOutcome = "done" | "changed" | "used";
 
 /** Operations of the store on second factors. */
 export const factorOperations = {
-	/** Lists the account's factors, those that are not confirmed among them, in the order in which they were made. */
+	/** Lists the account's factors, including unconfirmed ones, in the order of their creation. */
 	ofUser: read<(user_id: string) => Factor[]>(),
 	/** Tells whether a session was opened with a password, and its account has no confirmed factor. */
 	isLacking: read<(jti: string, user_id: string) => boolean>(),
@@ -121,7 +121,7 @@ export const factorOperations = {
 				event: AuditEvent,
 			) => "done" | "kept" | "unknown"
 		>(),
-	/** Removes a factor, with the last one the recovery codes. One that was never confirmed needs no proof. `no_codes`: see `mayRemove`. */
+	/** Removes a factor, and with the last one also the recovery codes. One that was never confirmed needs no proof. `no_codes`: see `mayRemove`. */
 	remove:
 		write<(input: { id: string; owner: FactorOwner }, event: AuditEvent) => ProofOutcome | "unknown" | "no_codes">(),
 	/** Replaces the recovery codes. */

@@ -169,26 +169,36 @@ export async function passkeyProofOf(
 	return undefined;
 }
 
-/** Id and public key of a confirmed passkey, as its box holds them. */
-type Passkey = Pick<NewPasskey, "credential_id" | "public_key">;
+/** A confirmed passkey, as its box holds it. By its name and host its owner chooses which one to remove. */
+type Passkey = Pick<NewPasskey, "credential_id" | "public_key"> & Pick<Factor, "name" | "rp_id">;
 
 /** Seals a passkey, in place of the secret that its challenge was made of. */
 export function sealPasskey(
 	needs: Parameters<typeof sealFactor>[0],
-	row: Pick<Factor, "id" | "user_id" | "type">,
-	{ credential_id, public_key }: Passkey,
+	{ name, rp_id, ...row }: Pick<Factor, "id" | "user_id" | "type" | "name" | "rp_id">,
+	{ credential_id, public_key }: Pick<NewPasskey, "credential_id" | "public_key">,
 ): Promise<Buffer> {
-	const text = JSON.stringify({ credential_id, public_key: public_key.toString("base64url") });
+	const text = JSON.stringify({ credential_id, public_key: public_key.toString("base64url"), name, rp_id });
 	return sealFactor(needs, row, Buffer.from(text));
 }
 
 /** Opens a confirmed passkey. @throws AppError internal_error when its row was altered */
-export async function openPasskey(needs: Pick<FactorUseNeeds, "keyring">, row: Factor): Promise<Passkey> {
+export async function openPasskey(needs: Parameters<typeof openFactor>[0], row: Factor): Promise<Passkey> {
 	const opened = (await openFactor(needs, row)).toString();
 	// The box of before its confirmation opens, too, and holds no passkey.
 	if (!opened.startsWith('{"credential_id"')) throw cannotOpen();
-	const box = JSON.parse(opened) as Record<keyof Passkey, string>;
-	return { credential_id: box.credential_id, public_key: Buffer.from(box.public_key, "base64url") };
+	// Boxes once held neither name nor host.
+	const { name, rp_id } = row;
+	const box = { name, rp_id, ...(JSON.parse(opened) as Record<"credential_id" | "public_key", string>) };
+	return { ...box, public_key: Buffer.from(box.public_key, "base64url") };
+}
+
+/** Returns a factor with the name and host of its box: another program may have exchanged those of the row, so that its owner removes another one. */
+export async function withOwnName(needs: Parameters<typeof openFactor>[0], factor: Factor): Promise<Factor> {
+	if (factor.type !== "passkey" || !isConfirmed(factor)) return factor;
+	// One that does not open signs nobody in.
+	const box = await openPasskey(needs, factor).catch(() => factor);
+	return { ...factor, name: box.name, rp_id: box.rp_id };
 }
 
 /** Seals the secret of a factor. */

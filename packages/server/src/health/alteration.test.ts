@@ -44,12 +44,12 @@ async function watched(t: TestContext) {
 	const watch = createAlterationWatch({ store, system: createTestSystem(), log });
 	await watch.checkIntegrity();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, true]);
-	const told = () => entries().map(({ event, altered }) => [event, altered]);
-	return { store, otherWriter, watch, told, start: await countEvents(store) };
+	const reports = () => entries().map(({ event, altered }) => [event, altered]);
+	return { store, otherWriter, watch, reports, start: await countEvents(store) };
 }
 
 test("a row of content that another program wrote makes the server unhealthy and is recorded once; all else goes on", async (t) => {
-	const { store, otherWriter, watch, told, start } = await watched(t);
+	const { store, otherWriter, watch, reports, start } = await watched(t);
 	otherWriter.pragma("foreign_keys = OFF");
 	otherWriter.exec(
 		"INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES ('', 'dev', 'KEY', 1, '')",
@@ -61,11 +61,11 @@ test("a row of content that another program wrote makes the server unhealthy and
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, false]);
 	const altered = "rows of secret";
 	assert.deepEqual(await eventsAfter(store, start), [["rows.altered", { altered }]]);
-	assert.deepEqual(told(), [["rows.altered", altered]]);
+	assert.deepEqual(reports(), [["rows.altered", altered]]);
 });
 
 test("a row of access that another program took away means that nothing is believed from the next integrity check on", async (t) => {
-	const { store, otherWriter, watch, told } = await watched(t);
+	const { store, otherWriter, watch, reports } = await watched(t);
 	const account = anAccount();
 	await store.accounts.register(account, anEvent());
 	await store.accounts.openSession({ session: aSession(account.id), password: account.password }, anEvent());
@@ -74,11 +74,11 @@ test("a row of access that another program took away means that nothing is belie
 	otherWriter.exec("DELETE FROM session");
 	await watch.checkIntegrity();
 	assert.deepEqual([watch.isAltered(), watch.isSound()], [true, false]);
-	assert.deepEqual(told(), [["database.altered", "the sum of access rows"]]);
+	assert.deepEqual(reports(), [["database.altered", "the sum of access rows"]]);
 });
 
 test("a change that finds another program's trigger says so immediately, even when the trigger has gone since", async (t) => {
-	const { store, otherWriter, watch, told } = await watched(t);
+	const { store, otherWriter, watch, reports } = await watched(t);
 	otherWriter.exec(
 		"CREATE TRIGGER promote AFTER INSERT ON audit_event BEGIN UPDATE account SET instance_admin = 1; END",
 	);
@@ -88,16 +88,16 @@ test("a change that finds another program's trigger says so immediately, even wh
 	await nextTurn();
 	await watch.checkSchema();
 	assert.equal(watch.isAltered(), true);
-	assert.deepEqual(told(), [["database.altered", "trigger promote"]]);
+	assert.deepEqual(reports(), [["database.altered", "trigger promote"]]);
 });
 
 test("nothing is believed after an old note of the server about itself was put back", async (t) => {
-	const { store, otherWriter, watch, told } = await watched(t);
+	const { store, otherWriter, watch, reports } = await watched(t);
 	const save = (lease_ms: number) => store.leases.saveClock({ lease_ms, uptime_ms: 1, boot_id: "boot" });
 	await save(1);
 	otherWriter.exec("CREATE TEMP TABLE kept AS SELECT * FROM main.meta WHERE name = 'lease_clock'");
 	await save(2);
 	otherWriter.exec("DELETE FROM main.meta WHERE name = 'lease_clock'; INSERT INTO main.meta SELECT * FROM temp.kept");
 	await watch.checkIntegrity();
-	assert.deepEqual([watch.isAltered(), told()], [true, [["database.altered", "the sum of access rows"]]]);
+	assert.deepEqual([watch.isAltered(), reports()], [true, [["database.altered", "the sum of access rows"]]]);
 });

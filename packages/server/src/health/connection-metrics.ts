@@ -9,7 +9,7 @@ export interface ConnectionMetricsNeeds {
 	counts(): Readonly<Record<string, number>>;
 	/** Counts those that the server closed, by reason. */
 	closed(): Readonly<Record<string, number>>;
-	/** Tells the longest turn of the event loop since the last call, in seconds. */
+	/** Returns the longest turn of the event loop since the last call, in seconds. */
 	longestTurn(): number;
 }
 

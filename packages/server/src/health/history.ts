@@ -109,7 +109,7 @@ export function createHistory(system: Pick<System, "now">, totals: () => Promise
 const SIGN_IN =
 	/^POST \/(?:api\/v1\/auth\/(?:login|sso\/token|(?:ldap|saml)\/.*)|console)$|^GET \/api\/v1\/auth\/oidc\/.*callback$/;
 
-/** Tells what an answered request was. Probes and metrics are neither reads nor writes. @param route its pattern */
+/** Classifies an answered request. Probes and metrics are neither reads nor writes. @param route its pattern */
 export function kindOf(method: string, route: string, status: number): Kind {
 	if (status === 401 && SIGN_IN.test(`${method} ${route}`)) return "failed_sign_ins";
 	if (status === 403) return "denials";

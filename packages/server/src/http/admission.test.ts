@@ -12,6 +12,7 @@ import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { stays } from "../testing/stays.ts";
 import { createTestSystem } from "../testing/system.ts";
+import { until } from "../testing/until.ts";
 import { createAdmission, LIMITS } from "./admission.ts";
 import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
@@ -106,14 +107,6 @@ async function serve(given: Partial<QueueLimits> = {}) {
 	return { begun, held, ask, used, refused, port: listener.address.port };
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-	const deadline = performance.now() + 10_000;
-	while (!isSo()) {
-		assert.ok(performance.now() < deadline, "it takes too long");
-		await wait(5);
-	}
-}
-
 async function answered(request: ClientRequest): Promise<IncomingMessage & { text: string }> {
 	const [response] = (await once(request.end(), "response")) as [IncomingMessage];
 	const chunks = await Array.fromAsync(response);
@@ -129,6 +122,7 @@ test("one source's flood takes half of what gets free when another asks, and bey
 	assert.equal(JSON.parse(refused.text).error.code, "rate_limited");
 	assert.match(refused.text, /\b64 requests\b.*\(requests_waiting_per_source\)/);
 	for (let count = 0; count < 4; count++) ask("/held/other", "192.0.2.2").end();
+	// No figure shows that requests of a second source wait.
 	await wait(50);
 	begun.length = 0;
 	for (let count = 0; count < 8; count++) {
@@ -233,6 +227,7 @@ test("answers that nobody reads hold no slot", async () => {
 		for (const reader of readers) reader.destroy();
 	});
 	for (const reader of readers) reader.write("GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(each));
+	// Until the kernel takes no more, which only time shows.
 	for (let before = -1; before !== begun.length; await wait(300)) before = begun.length;
 	assert.ok(begun.length > readers.length && begun.length < readers.length * each, `${begun.length} were begun`);
 	assert.equal(used("requests"), 0);

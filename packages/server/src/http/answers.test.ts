@@ -17,6 +17,7 @@ import { createTestLog } from "../testing/log.ts";
 import { longestTurn } from "../testing/longest-turn.ts";
 import { stays } from "../testing/stays.ts";
 import { createTestSystem } from "../testing/system.ts";
+import { until } from "../testing/until.ts";
 import { createAdmission } from "./admission.ts";
 import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
@@ -28,10 +29,11 @@ import { publicRoute } from "./route.ts";
 const MIB = 1024 * 1024;
 const PIECE = "x".repeat(64 * 1024);
 
-/** Pieces that a route made, and answers that it released. */
+/** Pieces that a route made, answers that it released, and whether each was delivered. */
 interface Made {
 	pieces: number;
 	returned: number;
+	delivered?: boolean[];
 }
 
 /** Pieces, and the work of each in milliseconds. */
@@ -53,15 +55,18 @@ function makePieces(made: Made, count: number, { work = 0, fails = Number.POSITI
 
 /** A server with one route that gives this answer, to anybody or to whom `identify` finds. */
 async function serve(t: TestContext, answer: (made: Made) => unknown, identify?: () => Actor) {
-	const made: Made = { pieces: 0, returned: 0 };
+	const delivered: boolean[] = [];
+	const made = { pieces: 0, returned: 0, delivered };
 	const newHeaders = createHeaders(createTestSystem());
 	const limits = createLimits();
 	const { log, entries } = createTestLog();
 	const given = { method: "GET", path: "/", summary: "", status: 200, answer: v.unknown() } as const;
+	const handle = async ({ onAnswered }: { onAnswered: (listener: (isDelivered: boolean) => void) => void }) => {
+		onAnswered((isDelivered) => delivered.push(isDelivered));
+		return answer(made);
+	};
 	const needs = {
-		log,
-		metrics: { answered: () => undefined },
-		newHeaders,
+		...{ log, newHeaders, metrics: { answered: () => undefined } },
 		answers: new Answers({ log, limits }),
 		bodies: new Bodies(limits),
 		limits,
@@ -73,7 +78,7 @@ async function serve(t: TestContext, answer: (made: Made) => unknown, identify?:
 			isAltered: () => false,
 			identify: async () => identify?.() ?? assert.fail("nobody"),
 		},
-		[{ ...publicRoute({ ...given, handle: async () => answer(made) }), isPublic: identify === undefined }],
+		[{ ...publicRoute({ ...given, handle }), isPublic: identify === undefined }],
 	);
 	const admission = createAdmission({ newHeaders, limits }, ["127.0.0.1"]);
 	const listener = await listen(
@@ -116,12 +121,9 @@ async function read(port: number, method = "GET"): Promise<IncomingMessage & { t
 	return Object.assign(response, { text: Buffer.concat(chunks).toString(), isBroken });
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-	const deadline = performance.now() + 10_000;
-	while (!isSo()) {
-		assert.ok(performance.now() < deadline, "it takes too long");
-		await wait(5);
-	}
+/** Waits until no more pieces are made: the kernel's buffers are full, which only time shows. */
+async function untilFull(made: { readonly pieces: number }): Promise<void> {
+	for (let before = -1; before !== made.pieces || made.pieces === 0; await wait(200)) before = made.pieces;
 }
 
 test("what is streamed arrives whole, and what is small with its length", async (t) => {
@@ -184,6 +186,8 @@ test("HEAD makes nothing of it", async (t) => {
 test("what fails before anything is sent is answered with its own status, later it breaks the answer", async (t) => {
 	const early = await serve(t, (made) => makePieces(made, 100, { fails: 3 }));
 	assert.equal((await read(early.port)).statusCode, 403);
+	await until(() => early.made.delivered.length > 0);
+	assert.deepEqual(early.made.delivered, [false], "the refusal is none of it");
 	const late = await serve(t, (made) => makePieces(made, 100, { fails: 50 }));
 	const answer = await read(late.port);
 	assert.deepEqual([answer.statusCode, answer.isBroken], [200, true]);
@@ -198,11 +202,7 @@ test("an answer that nobody reads is made only as far as the kernel takes it, an
 	const { made, used, ignore } = await serve(t, (of) => makePieces(of, 10_000));
 	for (let count = 0; count < 16; count++) ignore(`192.0.2.${count}`);
 	await until(() => used("answer_bytes") === 8 * MIB);
-	let before = -1;
-	while (before !== made.pieces) {
-		before = made.pieces;
-		await wait(200);
-	}
+	await untilFull(made);
 	assert.ok(made.pieces * PIECE.length < 16 * 10 * MIB, `${made.pieces} pieces`);
 	assert.equal(used("requests"), 0);
 });
@@ -210,18 +210,14 @@ test("an answer that nobody reads is made only as far as the kernel takes it, an
 test("a reader has thirty seconds for each piece, then the answer is cut and all that it held is released", async (t) => {
 	const { made, entries, used, ignore } = await serve(t, (of) => makePieces(of, 10_000));
 	t.mock.timers.enable({ apis: ["setTimeout"] });
-	/** Waits until no more pieces are made: the kernel's buffers are full. */
-	const untilFull = async () => {
-		for (let before = -1; before !== made.pieces || made.pieces === 0; await wait(200)) before = made.pieces;
-	};
 	const reader = ignore("192.0.2.1");
-	await untilFull();
+	await untilFull(made);
 	t.mock.timers.tick(29_999);
 	const first = made.pieces;
 	reader.resume();
 	await until(() => made.pieces > first + 10);
 	reader.pause();
-	await untilFull();
+	await untilFull(made);
 	t.mock.timers.tick(29_999);
 	await stays("each piece has its own time", () => made.returned === 0 && used("answer_bytes") === 0.5 * MIB);
 	t.mock.timers.tick(1);

@@ -87,7 +87,7 @@ export class Answers {
 		}
 	}
 
-	/** Makes what one write can send, and tells whether that is all. */
+	/** Makes the bytes of one write, and tells whether they are the last. */
 	async #makeFirst(
 		outgoing: ServerResponse,
 		{ keys }: Recipient,

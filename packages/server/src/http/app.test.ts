@@ -27,12 +27,13 @@ const open = (method: Route["method"], path: string, handle: Handle, given: Part
 	...given,
 });
 
-/** A route that throws the given value. */
+/** A route that throws the given value after it has set headers of an answer. */
 const failing = (path: string, thrown: () => unknown, given: Partial<Route> = {}): Route =>
 	open(
 		"GET",
 		path,
-		() => {
+		({ headers }) => {
+			Object.assign(headers, { "content-length": "1000", etag: '"a"' });
 			throw thrown();
 		},
 		given,
@@ -256,11 +257,12 @@ test("the log says of an unexpected error what it is and where it came from", as
 	assert.ok(error.cause);
 });
 
-test("a refusal is answered as it is, with its headers, and is no line in the log", async () => {
+test("a refusal is answered as it is, with its headers and not the route's, and is no line in the log", async () => {
 	lines.length = 0;
 	const found = await ask("GET", "/refuses");
 	assert.deepEqual(found.json, { error: { code: "rate_limited", message: "too many", status: 429 } });
-	assert.equal(found.headers.get("retry-after"), "7");
+	const has = (name: string) => found.headers.get(name);
+	assert.deepEqual([has("retry-after"), has("content-length"), has("etag")], ["7", String(found.text.length), null]);
 	assert.deepEqual(lines, []);
 });
 

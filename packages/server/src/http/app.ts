@@ -66,7 +66,11 @@ export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
 			const started = performance.now();
 			const headers = needs.newHeaders();
 			const request: Request = { c, headers, request_id: headers["x-request-id"], ip: sourceOf(c.env.incoming) };
-			const response = await answer(needs, request, route).catch((error) => fail(needs, request, error, route));
+			const response = await answer(needs, request, route).catch((error) => {
+				// Without those that the route has set, such as the length of a file that there is no room for.
+				const own = { ...needs.newHeaders(), "x-request-id": request.request_id };
+				return fail(needs, { c, headers: own }, error, route);
+			});
 			needs.metrics.answered(route.method, route.path, response.status, (performance.now() - started) / 1000);
 			return response;
 		});
@@ -132,8 +136,8 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	if (needs.keepUp !== undefined && route.trustsNothing !== true) await needs.keepUp();
 	if (needs.isAltered() && route.trustsNothing !== true) throw new AppError("database_altered", ALTERED);
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
-	const { authorization, cookie, host, "if-none-match": if_none_match } = incoming.headers;
-	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip, route));
+	const { authorization, cookie, host, "if-none-match": if_none_match, "user-agent": agent } = incoming.headers;
+	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip, route, agent));
 	// Before the body: the server does not wait for a stranger's.
 	const early = await identify();
 	const isWhole = route.body === undefined || isHere(incoming);
@@ -215,7 +219,7 @@ function recipientOf(actor: Actor | undefined, ip: string): Recipient {
 
 function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered: boolean) => void): void {
 	if (outgoing.closed || outgoing.destroyed) setImmediate(() => listener(false));
-	else outgoing.once("close", () => listener(outgoing.writableFinished));
+	else outgoing.once("close", () => listener(outgoing.writableFinished && outgoing.statusCode < 400));
 }
 
 /** Makes every error's answer. */

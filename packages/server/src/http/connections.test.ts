@@ -3,21 +3,19 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { createLimits } from "../limits.ts";
 import { passTime } from "../testing/monotonic.ts";
 import { stays } from "../testing/stays.ts";
+import { until } from "../testing/until.ts";
 import { Connections } from "./connections.ts";
 
 /** Milliseconds between two looks for connections to close. */
 const SWEEP_MS = 1000;
 
-/** Waits until something is so. */
-async function until(isSo: () => boolean): Promise<void> {
-	const end = performance.now() + 10_000;
-	for (; !isSo(); await nextTurn()) assert.ok(performance.now() < end, "it takes too long");
-}
+/** Milliseconds in which the meter of the event loop takes a sample. */
+const SAMPLED_MS = 30;
 
 /** A server with room for `max` connections; it never answers a request for /held. */
 async function serve(t: TestContext, max: number, trusted_proxies: string[] = []) {
@@ -104,7 +102,7 @@ test("one source has at most 256, a proxy that is trusted as many as there are",
 		const { open, connections, limit } = await serve(t, 400, [...trusted]);
 		await Promise.all(Array.from({ length: 300 }, () => open()));
 		const refused = () => limit("connections_per_source")?.refused?.() ?? 0;
-		for (let tries = 0; connections.counts().silent + refused() < 300 && tries < 500; tries++) await sleep(10);
+		await until(() => connections.counts().silent + refused() === 300);
 		assert.equal(connections.counts().silent, taken);
 		assert.equal(limit("connections_per_source")?.used(), taken === 256 ? 256 : 0);
 		assert.equal(refused(), 300 - taken);
@@ -114,15 +112,15 @@ test("one source has at most 256, a proxy that is trusted as many as there are",
 test("the longest turn is the longest since the last question", async (t) => {
 	const { open, connections } = await serve(t, 5);
 	await open(get("/"));
-	await sleep(30);
+	await sleep(SAMPLED_MS);
 	connections.longestTurn();
-	await sleep(30);
+	await sleep(SAMPLED_MS);
 	const until = performance.now() + 120;
 	while (performance.now() < until);
-	await sleep(30);
+	await sleep(SAMPLED_MS);
 	const longest = connections.longestTurn();
 	assert.ok(longest >= 0.12 && longest < 1, String(longest));
-	await sleep(30);
+	await sleep(SAMPLED_MS);
 	assert.ok(connections.longestTurn() < longest);
 });
 

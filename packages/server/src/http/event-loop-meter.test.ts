@@ -3,6 +3,12 @@ import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { createEventLoopMeter } from "./event-loop-meter.ts";
 
+/** Milliseconds in which the meter, which looks every 5 ms, takes a sample. */
+const SAMPLED_MS = 30;
+
+/** Milliseconds without a measurement: more than any turn that the test allows. */
+const PAUSE_MS = 1500;
+
 /** Blocks the event loop. */
 function block(ms: number): void {
 	const until = performance.now() + ms;
@@ -12,11 +18,11 @@ function block(ms: number): void {
 test("time in which nobody was connected is no turn", async () => {
 	const meter = createEventLoopMeter();
 	meter.start();
-	await wait(30);
+	await wait(SAMPLED_MS);
 	meter.stop();
-	await wait(1500);
+	await wait(PAUSE_MS);
 	meter.start();
-	await wait(30);
+	await wait(SAMPLED_MS);
 	meter.stop();
 	assert.ok(meter.longest() < 1, "the pause counts");
 });
@@ -24,12 +30,12 @@ test("time in which nobody was connected is no turn", async () => {
 test("a long turn is reported once, also after a pause", async () => {
 	const meter = createEventLoopMeter();
 	meter.start();
-	await wait(30);
+	await wait(SAMPLED_MS);
 	block(200);
-	await wait(30);
+	await wait(SAMPLED_MS);
 	meter.stop();
 	meter.start();
-	await wait(30);
+	await wait(SAMPLED_MS);
 	assert.ok(meter.longest() >= 0.18);
 	meter.stop();
 	assert.ok(meter.longest() < 0.18);

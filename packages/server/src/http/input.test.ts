@@ -180,30 +180,30 @@ for (const input of [null, "text", 1, true, [], ["text"], undefined]) {
 	});
 }
 
-const REFUSED: [input: object, code: ErrorCode, message: string][] = [
-	[{}, "missing_field", "text is required"],
-	[{ text: null }, "missing_field", "text is required"],
-	[{ text: "" }, "missing_field", "text is required"],
-	[{ text: 1 }, "validation_failed", "text must be a string"],
-	[{ text: ["a"] }, "validation_failed", "text must be a string"],
-	[{ text: "\ud800" }, "validation_failed", "text must not contain lone surrogates"],
-	[{ text: "a", count: "1" }, "validation_failed", "count must be a number"],
-	[{ text: "a", count: 1.5 }, "validation_failed", "count must be a whole number"],
-	[{ text: "a", count: 2 ** 53 }, "validation_failed", "count must be a whole number"],
-	[{ text: "a", count: 0 }, "validation_failed", "count must be at least 1"],
-	[{ text: "a", flag: "true" }, "validation_failed", "flag must be true or false"],
-	[{ text: "a", list: "a" }, "validation_failed", "list must be a list"],
-	[{ text: "a", list: ["a", 1] }, "validation_failed", "list.1 must be a string"],
-	[{ text: "a", date: "2030" }, "validation_failed", "date must be of another type"],
-	[{ text: "a", kind: "b" }, "invalid_role", "kind must be a"],
-	[{ text: "a", kind: 1 }, "invalid_role", "kind must be a"],
-	[{ text: "a", kind: null }, "missing_field", "kind is required"],
+const REFUSED: [input: object, code: ErrorCode, field: string][] = [
+	[{}, "missing_field", "text"],
+	[{ text: null }, "missing_field", "text"],
+	[{ text: "" }, "missing_field", "text"],
+	[{ text: 1 }, "validation_failed", "text"],
+	[{ text: ["a"] }, "validation_failed", "text"],
+	[{ text: "\ud800" }, "validation_failed", "text"],
+	[{ text: "a", count: "1" }, "validation_failed", "count"],
+	[{ text: "a", count: 1.5 }, "validation_failed", "count"],
+	[{ text: "a", count: 2 ** 53 }, "validation_failed", "count"],
+	[{ text: "a", count: 0 }, "validation_failed", "count"],
+	[{ text: "a", flag: "true" }, "validation_failed", "flag"],
+	[{ text: "a", list: "a" }, "validation_failed", "list"],
+	[{ text: "a", list: ["a", 1] }, "validation_failed", "list.1"],
+	[{ text: "a", date: "2030" }, "validation_failed", "date"],
+	[{ text: "a", kind: "b" }, "invalid_role", "kind"],
+	[{ text: "a", kind: 1 }, "invalid_role", "kind"],
+	[{ text: "a", kind: null }, "missing_field", "kind"],
 ];
-for (const [input, code, message] of REFUSED) {
-	test(`${JSON.stringify(input)} is refused: ${message}`, () => {
+for (const [input, code, field] of REFUSED) {
+	test(`${JSON.stringify(input)} is refused: ${code} of ${field}`, () => {
 		assert.throws(
 			() => check(Schema, input),
-			(error) => error instanceof AppError && error.code === code && error.message === message,
+			(error) => error instanceof AppError && error.code === code && error.message.startsWith(`${field} `),
 		);
 	});
 }

@@ -3,13 +3,13 @@ import { get, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import { createLimits } from "../limits.ts";
 import type { Actor } from "../policy/model.ts";
 import { anActor } from "../testing/actor.ts";
 import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createTestSystem } from "../testing/system.ts";
+import { until } from "../testing/until.ts";
 import { createAdmission } from "./admission.ts";
 import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
@@ -54,14 +54,6 @@ async function serve(t: TestContext, visitors: Actor[]) {
 			.find((limit) => limit.name === name)
 			?.used();
 	return { used, ignore, port: listener.address.port };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-	const deadline = performance.now() + 10_000;
-	while (!isSo()) {
-		assert.ok(performance.now() < deadline, "it takes too long");
-		await wait(5);
-	}
 }
 
 for (const [limit, most, visitor] of [

@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { anyConnections } from "../testing/connections.ts";
 import { stays } from "../testing/stays.ts";
+import { until } from "../testing/until.ts";
 import { answerMalformed } from "./malformed.ts";
 import type { Handle } from "./pipeline.ts";
 
@@ -70,7 +71,7 @@ test("bytes sent ahead of an answer are not parsed, and go with the client", asy
 	const server = await serve(t, (_incoming, outgoing) => void held.push(outgoing));
 	const socket = server.open();
 	socket.write("GET / HTTP/1.1\r\n\r\n".repeat(3640));
-	while (held.length === 0) await sleep(5);
+	await until(() => held.length > 0);
 	await stays("the others wait", () => held.length === 1);
 	assert.deepEqual(server.connections.counts(), { silent: 0, receiving: 0, busy: 1, idle: 0 });
 	socket.resetAndDestroy();

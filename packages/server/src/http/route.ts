@@ -86,6 +86,8 @@ export type Identify = (
 	request_id: string,
 	ip: string,
 	openTo?: OpenTo,
+	/** Name by which the program calls itself. */
+	agent?: string,
 ) => Promise<Actor>;
 
 /** Declares a route for signed-in callers. One declaration serves the router, the validation and the reference. */

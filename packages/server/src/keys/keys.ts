@@ -2,7 +2,7 @@ import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import type { KeyPurpose, KeyRow } from "../crypto/keyring-model.ts";
 import type { MasterKey } from "../crypto/master-key.ts";
-import { rotateDataKey, rotateMasterKey } from "../crypto/rotation.ts";
+import { rotateDataKey, rotateMasterKey, UNREADY } from "../crypto/rotation.ts";
 import { KEY_BYTES } from "../crypto/xaes.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { LeaseClaims } from "../leases/model.ts";
@@ -87,7 +87,7 @@ interface Rotation {
  * Replaces the active key of a purpose, the record key of a named realm, or the master key. Anything that older keys sealed or
  * signed stays valid, except for cursors, which end with their key.
  * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, conflict (there is no next master key, it is no key, or
- * its file cannot be written; or other servers use the store)
+ * its file cannot be written; or another server of the store does not have it)
  * Design: §5
  */
 export async function rotateKey(
@@ -98,10 +98,7 @@ export async function rotateKey(
 	await requireInstanceAdmin(needs, actor, "write");
 	if (slug !== undefined && purpose !== "record")
 		throw new AppError("validation_failed", "a realm has only a record key: leave realm out, or rotate record");
-	if (purpose === "master") {
-		await refuseBesideOthers(needs.store);
-		return rotateMaster(needs, actor);
-	}
+	if (purpose === "master") return rotateMaster(needs, actor);
 	const realm = slug === undefined ? undefined : await findRealm(needs, actor, slug);
 	const event = eventBy(actor, needs.system.now(), "key.rotated", realm, { purpose });
 	const id = await rotateDataKey({ keys: needs.store.keys, keyring: needs.keyring }, purpose, realm?.id ?? "", event);
@@ -109,15 +106,16 @@ export async function rotateKey(
 	return { id: id.toString("hex"), previous: "", message: AFTER[purpose] };
 }
 
-/** Refuses while other servers use the store: they could not open keys under the next master key. ADR 18 */
-async function refuseBesideOthers({ claims, nodes }: OtherServers): Promise<void> {
+/**
+ * Refuses a next master key that another active server does not have: it could not open keys. The store decides again in the transaction.
+ * @param next its fingerprint; undefined for one that this server would make
+ * ADR 18
+ */
+async function refuseUnready({ claims, nodes }: OtherServers, next: string | undefined): Promise<void> {
 	if (!claims.isShared) return;
 	const active = (await nodes()).filter(({ status }) => status === "active");
-	if (active.length <= 1) return;
-	throw new AppError(
-		"conflict",
-		"other servers use the database, and would go on with the old master key: stop all but one (`svc nodes` lists them), and try again",
-	);
+	const has = ({ master_key, next_master_key }: Node) => next === master_key || next === next_master_key;
+	if (active.length > 1 && !active.every(has)) throw new AppError("conflict", UNREADY);
 }
 
 /** Effects of a key's rotation on existing data. */
@@ -141,6 +139,7 @@ async function rotateMaster(needs: KeyNeeds, actor: Actor): Promise<Rotation> {
 	}
 	const home = given === undefined ? master.home : undefined;
 	if (given === undefined && home === undefined) throw new AppError("conflict", NOT_OURS);
+	await refuseUnready(needs.store, given?.fingerprint);
 	const next = given?.key.reveal() ?? system.randomBytes(KEY_BYTES);
 	const event = eventBy(actor, system.now(), "key.rotated", undefined, { purpose: "master" });
 	const { from, to } = await rotateMasterKey({ keys: needs.store.keys, keyring, home, system }, next, event);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { passTime } from "../testing/monotonic.ts";
+import { stays } from "../testing/stays.ts";
 import { createBatches } from "./batches.ts";
 
 const MANY = 20;
@@ -15,7 +17,7 @@ test("no more tasks run at once than may, all of them do, in the order they came
 			inBatch(async () => {
 				begun.push(number);
 				most = Math.max(most, ++running);
-				await wait(1);
+				await nextTurn();
 				running--;
 				return number;
 			}),
@@ -39,13 +41,14 @@ test("a task that fails tells who asked for it, and the others go on", async () 
 	assert.equal(await inBatch(async () => "later"), "later");
 });
 
-test("after a batch, other work gets as much time as the batch took", async () => {
+test("after a batch, other work gets as much time as the batch took", async (t) => {
 	const inBatch = createBatches(1);
 	const order: string[] = [];
-	const first = inBatch(() => wait(60));
+	const pass = passTime(t);
+	const first = inBatch(async () => pass(100));
 	const second = inBatch(async () => void order.push("the second batch"));
 	await first;
-	await wait(20);
+	await stays("the second batch waits", () => order.length === 0, 20);
 	order.push("others");
 	await second;
 	assert.deepEqual(order, ["others", "the second batch"]);

@@ -1,5 +1,7 @@
+import * as v from "valibot";
 import { eventBy, type RealmRef } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
+import { atMost, RequiredText } from "../messages.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { type AccessNeeds, authorize, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
@@ -157,6 +159,9 @@ export async function revokeLeases(needs: LeaseNeeds, actor: Actor, selection: R
 	needs.reaper.wake();
 	return count;
 }
+
+/** Reason for abandoning a lease. */
+export const AbandonLease = v.object({ reason: v.pipe(RequiredText, atMost(1024, "reason")) });
 
 /**
  * Abandons a lease: the server stops working on it at its target, but keeps its name.

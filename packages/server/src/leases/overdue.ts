@@ -18,7 +18,7 @@ export interface OverdueNeeds {
 
 /** Lateness of revocations. */
 export interface Lateness {
-	/** Number of leases whose removal failed, and of targets at which leases wait, that are more than a minute late. */
+	/** Number of leases whose removal failed, and of targets at which only others wait, that are more than a minute late. */
 	overdue: number;
 	/** Number of those that are more than a quarter of an hour late. */
 	stuck: number;
@@ -32,7 +32,7 @@ type LateEvent = Omit<AuditEvent, "timestamp">;
 /** Watches over late removals: single leases that failed, and targets at which leases wait. Design: §9 */
 export interface Overdue {
 	/** @param since_ms when it should have been gone, by the lease clock; a name already watched keeps its own @param event without flag */
-	watch(name: string, since_ms: number, event: LateEvent): void;
+	watch(name: string, target: string, since_ms: number, event: LateEvent): void;
 	forget(name: string): void;
 	/** Time since when it should have been gone; undefined when it is not watched. */
 	since(name: string): number | undefined;
@@ -42,10 +42,11 @@ export interface Overdue {
 }
 
 interface Watched {
+	target: string;
 	since_ms: number;
 	event: LateEvent;
 	/** Number of flags reported so far. */
-	told: number;
+	reported: number;
 }
 
 /** Milliseconds between two checks: the reaper asks for one with each pass, and makes one whenever it is woken. */
@@ -75,12 +76,12 @@ export function createOverdue({ store, system, clock }: OverdueNeeds): Overdue {
 		const { flag } = FLAGS[flags - 1] ?? {};
 		const { data, ...event } = entry.event;
 		await store.audit.append({ ...event, timestamp: system.now().toISOString(), data: { ...data, flag } });
-		entry.told = flags;
+		entry.reported = flags;
 	}
 
 	return {
-		watch(name, since_ms, event) {
-			if (!watched.has(name)) watched.set(name, { since_ms, event, told: 0 });
+		watch(name, target, since_ms, event) {
+			if (!watched.has(name)) watched.set(name, { target, since_ms, event, reported: 0 });
 		},
 		forget: (name) => void watched.delete(name),
 		since: (name) => watched.get(name)?.since_ms,
@@ -90,12 +91,16 @@ export function createOverdue({ store, system, clock }: OverdueNeeds): Overdue {
 			for (const [name, entry] of [...watched.entries().take(LOOKED_UP)]) await keep(name, entry);
 			const now_ms = clock.now();
 			const all = [...watched].map(([name, entry]) => ({ name, entry, flags: flagsAt(now_ms - entry.since_ms) }));
-			const news = all.filter(({ entry, flags }) => flags > entry.told);
+			const news = all.filter(({ entry, flags }) => flags > entry.reported);
 			await Promise.all(news.map(({ name, entry, flags }) => tell(name, entry, flags)));
 		},
 		lateness() {
 			const now_ms = clock.now();
-			const late = [...watched.values()].map(({ since_ms }) => now_ms - since_ms);
+			const all = [...watched.values()];
+			const withFailures = new Set(all.flatMap(({ target, event }) => ("lease_id" in event.data ? [target] : [])));
+			// A lease that failed and waits for its target counts once.
+			const counted = all.filter(({ target, event }) => "lease_id" in event.data || !withFailures.has(target));
+			const late = counted.map(({ since_ms }) => now_ms - since_ms);
 			return {
 				overdue: late.filter((ms) => flagsAt(ms) >= 1).length,
 				stuck: late.filter((ms) => flagsAt(ms) >= 2).length,

@@ -54,13 +54,13 @@ test("a lease whose target is away stays revoking, is reported twice, and is rev
 	await reaper.runOnce();
 	await pass(opened, 30 * 60);
 	assert.equal(await stateOf(lease), "revoking");
-	const told = await failed(opened, start);
-	const ofLease = told.filter(({ lease_id }) => lease_id === lease.id).map(({ flag, reason }) => [flag, reason]);
+	const reported = await failed(opened, start);
+	const ofLease = reported.filter(({ lease_id }) => lease_id === lease.id).map(({ flag, reason }) => [flag, reason]);
 	assert.deepEqual(ofLease, [
 		["overdue", "expired"],
 		["stuck", "expired"],
 	]);
-	const ofTarget = told.filter(({ target }) => target === "a").map(({ flag, state }) => [flag, state]);
+	const ofTarget = reported.filter(({ target }) => target === "a").map(({ flag, state }) => [flag, state]);
 	assert.deepEqual(ofTarget, [
 		["overdue", "away"],
 		["stuck", "away"],

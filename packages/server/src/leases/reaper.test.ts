@@ -3,21 +3,13 @@ import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { countEvents, eventsAfter } from "../testing/events.ts";
 import { stays } from "../testing/stays.ts";
+import { until } from "../testing/until.ts";
 import { createReaper } from "./reaper.ts";
 import { type createFakeTarget, openReaper, pass } from "./testing.ts";
 
 const setTimer = globalThis.setTimeout;
 const START = Date.parse("2030-01-01T00:00:00Z");
 const HOUR = 60 * 60 * 1000;
-
-/** Waits at most two minutes until a condition is true. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-	for (let attempt = 0; attempt < 12_000; attempt++) {
-		if (await holds()) return;
-		await setTimeout(10);
-	}
-	assert.fail("it did not happen within two minutes");
-}
 
 /** Makes the removals of a target wait until they are released. */
 function hold(target: ReturnType<typeof createFakeTarget>) {

@@ -220,7 +220,13 @@ class Loop implements Reaper {
 		if (!health.hasRoom(0)) queue.due = [];
 		const since_ms = oldest.due_at || this.#needs.clock.now();
 		const data = { engine: oldest.engine, target, state: health.state };
-		overdue.watch(target, since_ms, { type: "lease.revoke_failed", actor: "system", realm_id: "", realm: "", data });
+		overdue.watch(target, target, since_ms, {
+			type: "lease.revoke_failed",
+			actor: "system",
+			realm_id: "",
+			realm: "",
+			data,
+		});
 	}
 
 	#probe(queue: TargetQueue): void {

@@ -153,7 +153,7 @@ export class Removals {
 		const since_ms = this.overdue.since(lease.id) ?? sinceOf(lease, clock.now());
 		if ("message" in removal) {
 			const event = leaseEvent(system, "lease.revoke_failed", lease, { reason: lease.reason });
-			this.overdue.watch(lease.id, since_ms, event);
+			this.overdue.watch(lease.id, lease.target, since_ms, event);
 			return;
 		}
 		this.overdue.forget(lease.id);

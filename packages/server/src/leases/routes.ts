@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { atMost, Count, errorMessage, Instant, RequiredText, Text, Uuid } from "../messages.ts";
+import { Count, errorMessage, Instant, RequiredText, Text, Uuid } from "../messages.ts";
 import { NameFields, type NameNeeds, namesOf, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import {
+	AbandonLease,
 	abandonLease,
 	getLease,
 	listAllLeases,
@@ -166,7 +167,7 @@ function instanceLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/leases/{id}/abandon",
 			summary: "Abandon a lease that cannot be revoked",
-			body: v.object({ reason: v.pipe(RequiredText, atMost(1024, "reason")) }),
+			body: AbandonLease,
 			status: 200,
 			answer: Message,
 			errors: ["not_found", "conflict"],

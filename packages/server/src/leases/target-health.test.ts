@@ -130,7 +130,7 @@ test("when the probe after such removals fails, too, the target is away until it
 	assert.deepEqual(said(), ["error lease.target.away", "info lease.target.healthy"]);
 });
 
-test("a denial blocks at once and is an alarm, and one more lease is tried", () => {
+test("a denial blocks immediately and is an alarm, and one more lease is tried", () => {
 	const { health, said } = setUp();
 	health.end(DENIED);
 	assert.equal(health.state, "blocked");

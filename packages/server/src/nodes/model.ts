@@ -24,6 +24,14 @@ export interface OwnNode {
 	started_at: string;
 }
 
+/** Master keys that a server has, by their fingerprints. */
+export interface ReportedKeys {
+	/** The one that it uses. */
+	master_key: string;
+	/** The one that it has found for the next rotation; empty when there is none. */
+	next_master_key: string;
+}
+
 /** Work that one server does for all that share the store. */
 type Duty = "checkpoints" | "purges" | "sweeps";
 
@@ -37,7 +45,7 @@ export interface Duties {
 export const OWN_DUTIES: Duties = { take: async () => true };
 
 /** A node as the store knows it. */
-export interface Node extends OwnNode {
+export interface Node extends OwnNode, ReportedKeys {
 	/** Its last sign of life, ISO 8601 UTC by the store's clock. */
 	seen_at: string;
 	status: "active" | "silent";

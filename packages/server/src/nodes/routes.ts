@@ -9,6 +9,8 @@ const NodeSchema = v.object({
 	version: v.string(),
 	address: v.string(),
 	started_at: Instant,
+	master_key: v.string(),
+	next_master_key: v.string(),
 	seen_at: Instant,
 	status: v.picklist(["active", "silent"]),
 });

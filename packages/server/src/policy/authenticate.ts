@@ -8,12 +8,12 @@ import type { Identify } from "../http/route.ts";
 import type { System } from "../system.ts";
 import { FOR_BACKUPS, type TokenStore } from "../tokens/model.ts";
 import { logRefusal, type RefusalNeeds, refuseBackupToken, refuseMachine } from "./authorize.ts";
-import { type Actor, SCOPES, type Scope } from "./model.ts";
+import { type Actor, MAX_AGENT, SCOPES, type Scope } from "./model.ts";
 
 /** Dependencies of authentication. */
 export interface IdentityNeeds {
 	store: RefusalNeeds["store"] & {
-		accounts: Pick<AccountStore, "sessionOwner">;
+		accounts: Pick<AccountStore, "sessionOwner" | "noteUse">;
 		factors: Pick<FactorStore, "isLacking">;
 		tokens: Pick<TokenStore, "owner" | "used">;
 	};
@@ -21,13 +21,13 @@ export interface IdentityNeeds {
 	sessions: SessionTokens;
 	/** Those whose sessions need a second factor; nobody's by default. */
 	second_factor?: SecondFactor;
-	/** Last noted use of each token: its id to milliseconds. */
+	/** Last noted use of each token or session: its id to milliseconds. */
 	noted: Pick<Map<string, number>, "get"> & { set(id: string, at: number): unknown };
 }
 
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
 
-/** Milliseconds by which the last use of a token may be out of date. */
+/** Milliseconds by which the last use of a token or session may be out of date. */
 const LAST_USE_MS = 60_000;
 
 /**
@@ -35,11 +35,12 @@ const LAST_USE_MS = 60_000;
  * Spec: API › Authentication
  */
 export function createIdentify(needs: IdentityNeeds): Identify {
-	return async (authorization, request_id, ip, { forMachines, forBackups, forNewFactor } = {}) => {
+	return async (authorization, request_id, ip, { forMachines, forBackups, forNewFactor } = {}, agent = "") => {
 		const token = BEARER.exec(authorization ?? "")?.[1];
 		const identity = token === undefined ? undefined : await findIdentity(needs, token);
 		if (identity === undefined) throw unauthorized();
 		const actor = { ...identity, grants: [], request_id, ip };
+		noteSession(needs, actor, agent);
 		if (actor.machine !== undefined && forMachines !== true) throw await refuseMachine(needs, actor);
 		if (actor.purpose !== undefined && forBackups !== true) throw await refuseBackupToken(needs, actor);
 		if (forNewFactor !== true && (await lacksFactor(needs, actor)))
@@ -102,13 +103,34 @@ function noteUse({ store, noted }: IdentityNeeds, id: string, now: Date): void {
 	store.tokens.used({ id, at: now.toISOString() }).catch(() => undefined);
 }
 
+/** Notes when and where a session was last used, at most once a minute, without delaying the request. */
+function noteSession(
+	{
+		store,
+		system,
+		noted,
+	}: Pick<IdentityNeeds, "system" | "noted"> & {
+		store: { accounts: Pick<AccountStore, "noteUse"> };
+	},
+	{ jti, ip }: Pick<Actor, "jti" | "ip">,
+	agent: string,
+): void {
+	const now = system.now();
+	if (jti === undefined || now.getTime() - (noted.get(jti) ?? 0) < LAST_USE_MS) return;
+	noted.set(jti, now.getTime());
+	// Whatever a program calls itself: what is no plain text would be in the way of a person who reads it.
+	const name = agent.replace(/[^\x20-\x7e]/g, "").slice(0, MAX_AGENT);
+	const use = { at: now.toISOString(), ip, agent: name };
+	Promise.resolve(store.accounts.noteUse(jti, use)).catch(() => undefined);
+}
+
 /** Dependencies of asking whether a session lacks a second factor. */
 export type FactorCheckNeeds = Pick<IdentityNeeds, "second_factor"> & {
 	store: { factors: Pick<FactorStore, "isLacking"> };
 };
 
 /** Dependencies of recognizing a session. */
-export type SessionOwnerNeeds = Pick<IdentityNeeds, "system" | "sessions"> & {
+export type SessionOwnerNeeds = Pick<IdentityNeeds, "system" | "sessions" | "noted"> & {
 	store: Pick<IdentityNeeds["store"], "accounts">;
 };
 
@@ -118,12 +140,19 @@ export async function identifySession(
 	token: string,
 	request_id: string,
 	ip: string,
+	agent: string,
 ): Promise<Actor | undefined> {
 	const identity = await bySession(needs, token);
-	return identity && { ...identity, grants: [], request_id, ip };
+	if (identity === undefined) return undefined;
+	const actor = { ...identity, grants: [], request_id, ip };
+	noteSession(needs, actor, agent);
+	return actor;
 }
 
-async function bySession({ store, system, sessions }: SessionOwnerNeeds, token: string): Promise<Identity | undefined> {
+async function bySession(
+	{ store, system, sessions }: Omit<SessionOwnerNeeds, "noted">,
+	token: string,
+): Promise<Identity | undefined> {
 	const claims = await sessions.verify(token);
 	const owner = claims && (await store.accounts.sessionOwner(claims.jti, claims.sub, system.now().toISOString()));
 	if (owner === undefined) return undefined;

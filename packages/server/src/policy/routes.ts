@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, RequiredText, Uuid } from "../messages.ts";
-import { beside, type NameNeeds, namesOf, PersonFields, WithNames } from "../names.ts";
+import { type NameNeeds, namesOf, PersonFields, prefixed, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExplainNeeds, explainAccess } from "./explain.ts";
 import { CapabilityName, ChangeBinding, CreateBinding } from "./model.ts";
@@ -101,7 +101,7 @@ function listRoute(needs: PolicyNeeds): Route {
 			const bindings = rows.map(({ user_id, role, granted_by, created_at }) => ({
 				...{ user_id, role, granted_by, created_at },
 				...names.get(user_id),
-				...beside("granted_by", names.get(granted_by)),
+				...prefixed("granted_by", names.get(granted_by)),
 			}));
 			return { bindings, pagination };
 		},

@@ -1,6 +1,6 @@
 import { eventBy, systemEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
-import { beside, namesOf } from "../names.ts";
+import { namesOf, prefixed } from "../names.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin, requireScope, requireUnrestricted } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
@@ -51,8 +51,8 @@ export async function listDeletedRealms(
 	);
 	const listed = rows.map(({ description: _, ...realm }) => ({
 		...realm,
-		...beside("owner", names.get(realm.user_id)),
-		...beside("deleted_by", names.get(realm.deleted_by)),
+		...prefixed("owner", names.get(realm.user_id)),
+		...prefixed("deleted_by", names.get(realm.deleted_by)),
 		purge_at: new Date(Date.parse(realm.deleted_at) + PURGE_AFTER_DAYS * DAY_MS).toISOString(),
 	}));
 	return { rows: listed, pagination };

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Deleted, Instant, Uuid } from "../messages.ts";
-import { beside, DeleterFields, namesOf, OwnerFields, WithNames } from "../names.ts";
+import { DeleterFields, namesOf, OwnerFields, prefixed, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { QuestionNeeds } from "../semaphore.ts";
 import { changeRealm } from "./change.ts";
@@ -58,7 +58,7 @@ function living(needs: RealmNeeds): Route[] {
 			async handle({ actor, params, query }) {
 				const realm = await getRealm(needs, actor, params.slug);
 				const names = await namesOf(needs, query.names === "true" ? [realm.user_id] : []);
-				return { ...realm, ...beside("owner", names.get(realm.user_id)) };
+				return { ...realm, ...prefixed("owner", names.get(realm.user_id)) };
 			},
 		}),
 		route({
@@ -94,7 +94,7 @@ function listRoute(needs: RealmNeeds & QuestionNeeds): Route {
 			const names = await namesOf(needs, isNamed ? rows.map(({ user_id }) => user_id) : []);
 			const realms = rows.map(({ id, slug, name, created_at, user_id }) => ({
 				...{ id, slug, name, created_at },
-				...(isNamed && { user_id, ...beside("owner", names.get(user_id)) }),
+				...(isNamed && { user_id, ...prefixed("owner", names.get(user_id)) }),
 			}));
 			return { realms, pagination };
 		},

@@ -157,6 +157,8 @@ export interface VersionInfo {
 	created_at: string;
 	created_by: string;
 	comment: string;
+	/** ISO 8601 UTC. */
+	expires_at: string | null;
 }
 
 /** A secret on its way to another environment. */

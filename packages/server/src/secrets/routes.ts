@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Count, Deleted, Environment, errorMessage, Instant, Uuid } from "../messages.ts";
-import { beside, DeleterFields, NameFields, type NameNeeds, namesOf, WithNames } from "../names.ts";
+import { DeleterFields, NameFields, type NameNeeds, namesOf, prefixed, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { jsonObject, streamItems } from "../streamed.ts";
 import { deleteSecret, listDeletedSecrets, purgeSecret, type RewriteNeeds, restoreSecret } from "./deletion.ts";
@@ -169,7 +169,7 @@ function reading(needs: BulkNeeds & NameNeeds): Route[] {
 	];
 }
 
-/** Says who deleted each secret. */
+/** Adds the names of those who deleted the secrets. */
 async function named(needs: NameNeeds, rows: Awaited<ReturnType<typeof listDeletedSecrets>>["rows"]) {
 	const names = await namesOf(
 		needs,
@@ -177,7 +177,7 @@ async function named(needs: NameNeeds, rows: Awaited<ReturnType<typeof listDelet
 	);
 	return rows.map((row) => ({
 		...row,
-		...beside("deleted_by", names.get(row.deleted_by)),
+		...prefixed("deleted_by", names.get(row.deleted_by)),
 		updated_at: row.deleted_at,
 	}));
 }
@@ -187,6 +187,7 @@ const VersionSchema = v.object({
 	created_at: Instant,
 	created_by: v.string(),
 	comment: v.string(),
+	expires_at: v.nullable(Instant),
 	...NameFields,
 });
 

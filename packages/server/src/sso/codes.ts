@@ -40,7 +40,7 @@ export async function keepLogin({ store, keyring, system }: CodeNeeds, code: str
 }
 
 /**
- * Takes the login that a code stands for. The code is used up in any case.
+ * Returns the login that a code stands for. The code is used up in any case.
  * @param isTheirs tells whether the login waits for the bearer of the code
  * @returns undefined when there is none, it is too old, waits for another, or its provider's settings have changed
  */

@@ -86,12 +86,12 @@ test("an address that a trusted provider verified uses all its invitations by it
 	const start = await countEvents(store);
 	const { user } = await arrive(person, aProvider(), undefined, OPEN);
 	for (const { slug } of [shop, other]) assert.equal((await store.realms.access(slug, user.id))?.role, "member");
-	const told = await eventsAfter(store, start, [shop.id, other.id]);
+	const recorded = await eventsAfter(store, start, [shop.id, other.id]);
 	assert.deepEqual(
-		told.map(([type]) => type),
+		recorded.map(([type]) => type),
 		["auth.login", "policy.binding.created", "policy.binding.created"],
 	);
-	assert.equal(told[0]?.[1].invited_by, `${root.id},${ada.id}`);
+	assert.equal(recorded[0]?.[1].invited_by, `${root.id},${ada.id}`);
 	assert.deepEqual(await store.invitations.forEmail(person.email, system.now().toISOString()), []);
 	assert.equal((await arrive(person)).user.id, user.id);
 });

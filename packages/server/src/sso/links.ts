@@ -25,8 +25,8 @@ export interface LinkNeeds extends CodeOwnerNeeds {
 const DOING = "link an identity";
 
 /**
- * Asks for proof that only the owner of an account has, before anybody else gets in.
- * @param field that the code of the second factor is in
+ * Requires a proof that only the account's owner has, so that nobody else gets in.
+ * @param field name of the field with the code of the second factor
  * @throws AppError unsupported_operation, missing_field, wrong_password, wrong_code, forbidden, rate_limited
  * Design: §13, §16
  */

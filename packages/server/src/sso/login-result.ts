@@ -9,7 +9,7 @@ import { guarded, type RefusalNeeds } from "./refusals.ts";
 export type LoginResult = { cookie: string } & ({ signedIn: SignedIn } | { location: string });
 
 /**
- * Gives the address that tells a waiting program of a refusal: by its code alone, because any page can send a browser there.
+ * Returns the address that reports a refusal to a waiting program: by its code alone, because any page can send a browser there.
  * @throws the error itself when nothing waits
  */
 export function refusalAddress(error: unknown, waiting: Waiting | null): string {

@@ -180,7 +180,7 @@ export interface Proof {
 }
 
 /**
- * Gives a program the session that its browser's login ended with. While only an invitation is missing, the code stays valid for it: for 5 minutes.
+ * Opens the session for a program whose browser has signed in. While only an invitation is missing, the code stays valid for it: for 5 minutes.
  * @throws AppError unauthorized and whatever `guarded` makes of a refusal
  * Design: §15
  */

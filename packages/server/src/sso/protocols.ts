@@ -5,7 +5,7 @@ import type { SsoStore } from "./model.ts";
 import type { Oidc } from "./oidc/oidc.ts";
 import type { Saml, ServiceProvider } from "./saml/saml.ts";
 
-/** The protocols. Each is loaded with its first provider: together they take memory that most servers need not spend. */
+/** The protocols. Each is loaded with its first provider: together they need memory that most servers can save. */
 export interface Protocols {
 	oidc(): Promise<Oidc>;
 	saml(): Promise<Saml>;

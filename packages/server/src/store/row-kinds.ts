@@ -28,6 +28,7 @@ export interface RowKind {
 const SHOWN = "shown to people, decides nothing";
 const LABELLED = "shown to people, who revoke by it: the log has a digest of it, which its verification compares";
 const SEALED = "a box that opens in this row alone";
+const IN_BOX = "people see that of the box once the passkey is confirmed";
 const VALUES = "it grants nobody access, and the sums of the tip show what was put back";
 const NEXT_LOOK =
 	"it says when to look again; the id says since when, and what is absent before that is looked for again";
@@ -75,8 +76,8 @@ export const ROW_KINDS = {
 		key: ["id"],
 		covered: ["user_id", "type", "last_step", "created_at", "confirmed_at"],
 		free: {
-			name: SHOWN,
-			rp_id: "shown to people: what a passkey signs names the host, and that is compared",
+			name: IN_BOX,
+			rp_id: `${IN_BOX}; what a passkey signs names the host, and that is compared`,
 			sealed: SEALED,
 		},
 		sum: "access",

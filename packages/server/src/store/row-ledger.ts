@@ -16,7 +16,7 @@ export interface RowState {
 	readonly sums: KeySums;
 	/** The newest id that a dated row ever had; undefined in a tip from before tips kept it. */
 	readonly newest: string | undefined;
-	/** Number of changes of the instance's own keys: a server with a lower number has older keys. */
+	/** Number of changes of the master key, and of keys that a server may remember, so of all but a realm's first one: a server with a lower number has older keys. */
 	readonly keys: number;
 }
 
@@ -24,6 +24,9 @@ export interface RowState {
 export function noRows(active: string): RowState {
 	return { active, sums: new Map(), newest: "", keys: 0 };
 }
+
+/** Name of the master key's fingerprint in `meta`. */
+export const MASTER_KEY = "master_key_fingerprint";
 
 /** Sums of no rows. */
 export const NO_SUMS: RowSums = { access: 0n, content: 0n };
@@ -36,6 +39,8 @@ export interface RowLedger {
 	state(): RowState;
 	/** Returns to an earlier state, after a rollback. */
 	rewind(state: RowState): void;
+	/** Counts the changes of rows that grant access so far, also those that were rolled back. */
+	accessChanges(): number;
 	/** Counts a new row. @returns its MAC */
 	enter(table: RowTable, text: string): Buffer;
 	/** Takes a row that has ended out of the sums. */
@@ -51,13 +56,16 @@ export interface RowLedger {
 /** Makes the ledger. A new key for rows takes over with its own row in the keyring. */
 export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChange): RowLedger {
 	let state = start;
+	let accessChanges = 0;
 	const tell = telling(onChange);
 	const date = dating();
 	const count = (table: RowTable, key: string, term: bigint) => {
-		state = { ...state, sums: addTerm(state.sums, key, ROW_KINDS[table].sum, term) };
+		const { sum } = ROW_KINDS[table];
+		if (sum === "access") accessChanges++;
+		state = { ...state, sums: addTerm(state.sums, key, sum, term) };
 	};
-	const countKey = (table: RowTable, text: string) => {
-		if (table === "keyring" && keyColumn(valuesIn(text), "realm_id") === "") state = { ...state, keys: state.keys + 1 };
+	const countKey = (table: RowTable, text: string, isNew: boolean) => {
+		if (mayBeRemembered(table, text, isNew)) state = { ...state, keys: state.keys + 1 };
 	};
 	const sign = (table: RowTable, text: string) => {
 		const { mac, term } = macs.sign(text, state.active);
@@ -67,7 +75,7 @@ export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChan
 	const enter = (table: RowTable, text: string) => {
 		const key = keyIn(table, text);
 		if (key !== undefined) state = { ...state, active: key };
-		countKey(table, text);
+		countKey(table, text, true);
 		const id = date(table, text);
 		if (id !== undefined && state.newest !== undefined && id > state.newest) state = { ...state, newest: id };
 		const mac = sign(table, text);
@@ -84,19 +92,30 @@ export function createRowLedger(macs: RowMacs, start: RowState, onChange: OnChan
 		rewind(to) {
 			state = to;
 		},
+		accessChanges: () => accessChanges,
 		enter,
 		leave(table, mac, text) {
 			uncount(table, mac, text);
-			countKey(table, text);
+			countKey(table, text, false);
 			tell(table, text, undefined);
 		},
-		change: (table, mac, before, text) => (uncount(table, mac, before) ? enter(table, text) : null),
+		change(table, mac, before, text) {
+			if (!uncount(table, mac, before)) return null;
+			countKey(table, text, false);
+			return enter(table, text);
+		},
 		renew: (table, mac, text) => (uncount(table, mac, text) ? sign(table, text) : mac),
 		isCounted(key) {
 			const { access, content } = state.sums.get(key) ?? NO_SUMS;
 			return access !== 0n || content !== 0n;
 		},
 	};
+}
+
+/** Tells whether a row that changes is of a key that a server may remember, or names the master key. */
+function mayBeRemembered(table: RowTable, text: string, isNew: boolean): boolean {
+	if (table === "meta") return valuesIn(text)[coveredColumns("meta").indexOf("name")] === MASTER_KEY;
+	return table === "keyring" && !(isNew && keyColumn(valuesIn(text), "realm_id") !== "");
 }
 
 /** Makes the function that reports changes of rows that the log names. */

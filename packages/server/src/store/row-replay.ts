@@ -95,7 +95,7 @@ interface CurrentRows {
 	others: Map<string, string[]>;
 }
 
-/** Makes what notes all that is asked of a row at once: a moment later, a rotation may have ended, and the row with it. */
+/** Makes the function that records everything about a row immediately: a moment later, a rotation may have ended, and the row with it. */
 function rowAdder(
 	{ fingerprints, others }: CurrentRows,
 	keys: readonly RowKey[],

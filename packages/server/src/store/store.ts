@@ -9,7 +9,7 @@ import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { type LeaseClaims, leaseOperations } from "../leases/model.ts";
 import { machineOperations } from "../machines/model.ts";
-import { commonOperations, type Duties, type Node, type OwnNode } from "../nodes/model.ts";
+import { commonOperations, type Duties, type Node, type OwnNode, type ReportedKeys } from "../nodes/model.ts";
 import { type Implementation, type Operation, type Port, read, write } from "../operation.ts";
 import { policyOperations } from "../policy/model.ts";
 import { realmOperations } from "../realms/model.ts";
@@ -125,7 +125,7 @@ export interface Store extends Operations, BackupSource {
 	altered: Promise<void>;
 	/** Reports alterations to all servers that use the store: from then on, none of them trusts it. */
 	reportAltered(found: readonly string[]): Promise<void>;
-	/** Tells what stores the data, and whether it can be reached. */
+	/** Names the system that stores the data, and tells whether it can be reached. */
 	state(): StoreState;
 	/** Tells whether the server signs in to its database as a superuser. */
 	isSuperuser(): Promise<boolean>;
@@ -137,8 +137,8 @@ export interface Store extends Operations, BackupSource {
 	alone<Result>(work: () => Promise<Result>): Promise<Result>;
 	/** Reads the clock that judges leases on all servers that use the store, in Unix milliseconds; undefined where that of this machine does. */
 	time: (() => Promise<number>) | undefined;
-	/** Joins the servers that use the store, until it is closed. */
-	join(node: OwnNode): Promise<void>;
+	/** Joins the servers that use the store, until it is closed. @param report names its master keys at each sign of life */
+	join(node: OwnNode, report: () => Promise<ReportedKeys>): Promise<void>;
 	/** Lists the servers that use the store, in the order in which they joined. */
 	nodes(): Promise<Node[]>;
 	/** Tells whether a write succeeds now and leaves room for more; while none does, it tries at most once a second. */

@@ -17,7 +17,7 @@ export const MASTER_STEPS = [
 	"while the draft of the staged file is empty",
 	"while the staged file is a draft",
 	"after staging",
-	"with half of the keys wrapped anew",
+	"with half of the keys wrapped again",
 	"before the commit",
 	"after the commit",
 	"after the renaming",
@@ -93,7 +93,7 @@ function fragile(keys: KeyStore): KeyStore {
 		...keys,
 		async rewrap(input, event) {
 			if (target === "before the commit") withinTransaction((writes) => writes.rewrap(input, event));
-			if (target === "with half of the keys wrapped anew") {
+			if (target === "with half of the keys wrapped again") {
 				const half = Math.floor(input.keys.length / 2);
 				const deadly = input.keys.map((key, index) =>
 					index < half

@@ -14,7 +14,7 @@ export interface Setting {
 	read(config: Config): unknown;
 	unset: unknown;
 	/** Other variables that the setting depends on. */
-	beside?: Environment;
+	others?: Environment;
 }
 
 /** Every setting, in the order of the documentation. */
@@ -48,7 +48,18 @@ export const SETTINGS: Setting[] = [
 		fromText: "/p",
 		read: (c) => c.database?.password_file,
 		unset: undefined,
-		beside: { SVC_DATABASE_URL: "postgres://svc@db/svc" },
+		others: { SVC_DATABASE_URL: "postgres://svc@db/svc" },
+	},
+	{
+		name: "database_bytes",
+		variable: "SVC_DATABASE_BYTES",
+		file: "200000000",
+		fromFile: 200_000_000,
+		text: "300000000",
+		fromText: 300_000_000,
+		read: (c) => c.database?.bytes,
+		unset: undefined,
+		others: { SVC_DATABASE_URL: "postgres://svc@db/svc" },
 	},
 	{
 		name: "listen",
@@ -59,6 +70,16 @@ export const SETTINGS: Setting[] = [
 		fromText: { host: "::1", port: 65_535 },
 		read: (c) => c.listen,
 		unset: { host: "127.0.0.1", port: 8443 },
+	},
+	{
+		name: "drain_seconds",
+		variable: "SVC_DRAIN_SECONDS",
+		file: "20",
+		fromFile: 20,
+		text: "1",
+		fromText: 1,
+		read: (c) => c.drain_seconds,
+		unset: 0,
 	},
 	{
 		name: "base_url",
@@ -79,7 +100,7 @@ export const SETTINGS: Setting[] = [
 		fromText: "off",
 		read: (c) => c.tls.mode,
 		unset: "self-signed",
-		beside: { SVC_TLS_CERTIFICATE_FILE: "c", SVC_TLS_KEY_FILE: "k" },
+		others: { SVC_TLS_CERTIFICATE_FILE: "c", SVC_TLS_KEY_FILE: "k" },
 	},
 	{
 		name: "tls.certificate_file",

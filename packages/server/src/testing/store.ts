@@ -32,6 +32,18 @@ export async function makeFolder(cleanup: Cleanup): Promise<string> {
 	return folder;
 }
 
+/** Lets a store be closed more than once: by a test, and after it. */
+export function closedOnce<Opened extends Store>(opened: Opened): Opened {
+	let closing: Promise<void> | undefined;
+	return {
+		...opened,
+		close() {
+			closing ??= opened.close();
+			return closing;
+		},
+	};
+}
+
 /** Key of the rows of stores that no keyring opens. */
 export const ROW_KEY = { id: Buffer.alloc(8, 1), bytes: Buffer.alloc(32, 1) };
 
@@ -51,14 +63,7 @@ export async function openTestStore(cleanup: Cleanup, used?: string, isGuarded =
 		onFailure: (failure) => failures.push(failure),
 	});
 	if (isGuarded) await opened.guard([ROW_KEY]);
-	let closing: Promise<void> | undefined;
-	const store: Store = {
-		...opened,
-		close() {
-			closing ??= opened.close();
-			return closing;
-		},
-	};
+	const store = closedOnce(opened);
 	ends.defer(() => store.close());
 	return { store, directory, file: join(directory, "svc.db"), failures };
 }

@@ -156,7 +156,7 @@ export class ThreadPool<Question, Answer> {
 		this.#threads.add(thread);
 	}
 
-	/** Gives the time for the next question, or for idling. An idle thread keeps no process alive. */
+	/** Returns the time for the next question, or for idling. An idle thread keeps no process alive. */
 	#rest(thread: Thread<Question, Answer>): void {
 		if (thread.jobs.length > 0) this.#endAfter(thread, this.#limit_ms, "overdue");
 		else {

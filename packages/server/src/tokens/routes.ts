@@ -4,7 +4,7 @@ import { Environment, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { QuestionNeeds } from "../semaphore.ts";
 import { type ApiToken, CreateToken, FOR_BACKUPS } from "./model.ts";
-import { createToken, listTokens, revokeToken, type TokenNeeds } from "./tokens.ts";
+import { createToken, listTokens, listTokensOf, revokeToken, type TokenNeedsOfAdmins } from "./tokens.ts";
 
 const TokenSchema = v.object({
 	id: Uuid,
@@ -29,7 +29,7 @@ function shown(token: ApiToken) {
 }
 
 /** Spec: API › API tokens. */
-export function tokenRoutes(needs: TokenNeeds & QuestionNeeds): Route[] {
+export function tokenRoutes(needs: TokenNeedsOfAdmins & QuestionNeeds): Route[] {
 	return [
 		route({
 			method: "POST",
@@ -54,6 +54,19 @@ export function tokenRoutes(needs: TokenNeeds & QuestionNeeds): Route[] {
 			errors: ["invalid_limit", "invalid_cursor", "rate_limited"],
 			async handle({ actor, query }) {
 				const { rows, pagination } = await listTokens(needs, actor, query);
+				return { tokens: rows.map(shown), pagination };
+			},
+		}),
+		route({
+			method: "GET",
+			path: "/api/v1/users/{id}/tokens",
+			summary: "Somebody's API tokens, without their values",
+			query: v.object(pageQuery()),
+			status: 200,
+			answer: v.object({ tokens: v.array(TokenSchema), pagination: PaginationSchema }),
+			errors: ["invalid_limit", "invalid_cursor", "not_found"],
+			async handle({ actor, params, query }) {
+				const { rows, pagination } = await listTokensOf(needs, actor, params.id, query);
 				return { tokens: rows.map(shown), pagination };
 			},
 		}),

@@ -1,3 +1,4 @@
+import type { AccountStore } from "../accounts/model.ts";
 import { type AuditStore, eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError, LimitReached } from "../errors.ts";
@@ -182,6 +183,28 @@ export async function listTokens(
 				: inTurn(() => tokens.listLineage(ancestor, after, limit)),
 		position: (token) => token.id,
 		count: () => (ancestor === undefined ? tokens.count(actor.user_id) : inTurn(() => tokens.countLineage(ancestor))),
+	});
+}
+
+/** Dependencies of looking at the tokens of others. */
+export type TokenNeedsOfAdmins = TokenNeeds & { store: { accounts: Pick<AccountStore, "byId"> } };
+
+/** Reads one page of somebody's tokens, none of which has its value. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function listTokensOf(
+	needs: TokenNeedsOfAdmins,
+	actor: Actor,
+	user_id: string,
+	page: PageRequest,
+): Promise<{ rows: ApiToken[]; pagination: Pagination }> {
+	await requireInstanceAdmin(needs, actor, "read");
+	const { accounts, tokens } = needs.store;
+	if ((await accounts.byId(user_id)) === undefined)
+		throw new AppError("not_found", "user not found: `svc users list` shows the accounts");
+	return readPage(needs.keyring.cursorKey(), page, {
+		list: `tokens of ${user_id}`,
+		read: (after = "", limit) => tokens.list(user_id, after, limit),
+		position: (token) => token.id,
+		count: () => tokens.count(user_id),
 	});
 }
 

@@ -11,7 +11,6 @@ import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { createTestThrottle } from "../testing/throttle.ts";
 import { exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
-import { createJwtSources } from "./jwt-sources.ts";
 import { MAX_TRUSTS } from "./model.ts";
 
 const ISSUER = "https://id.example.com";
@@ -40,7 +39,6 @@ test("32 JWTs that arrive at once for a machine of 20 trusts with 20 keys each l
 		...rules,
 		...{
 			log: createTestLog().log,
-			jwt_sources: createJwtSources(),
 			throttle: createTestThrottle({ knows: () => false }),
 		},
 		...{ given_keys: new GivenKeys(), scheduler: new Scheduler() },

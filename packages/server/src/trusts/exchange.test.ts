@@ -10,7 +10,6 @@ import { type ExchangeNeeds, exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import type { KeySource } from "./issuer-keys.ts";
 import { readKeys } from "./jwks.ts";
-import { createJwtSources } from "./jwt-sources.ts";
 
 const ISSUER = "https://id.example.com";
 const AUDIENCE = "https://svc.example.com";
@@ -38,7 +37,7 @@ const throttle = createTestThrottle({ knows: () => false });
 async function show(jwt: string, more: Partial<ExchangeNeeds> = {}): Promise<unknown> {
 	const needs = {
 		...rules,
-		...{ log, jwt_sources: createJwtSources(), throttle, given_keys: new GivenKeys(), scheduler: new Scheduler() },
+		...{ log, throttle, given_keys: new GivenKeys(), scheduler: new Scheduler() },
 		issuer_keys: {
 			async keysOf(source: KeySource) {
 				asked.push(source);
@@ -81,10 +80,8 @@ test("nobody is asked for keys because of a JWT whose issuer is not that of a tr
 
 test("what an exchange takes up counts toward the account that made the machine, not toward the realm's owner", async () => {
 	const payers: string[] = [];
-	const jwt_sources: ExchangeNeeds["jwt_sources"] = {
-		...createJwtSources(),
-		note: (payer) => void payers.push(payer),
-	};
+	const noteSource: ExchangeNeeds["store"]["trusts"]["noteSource"] = ({ payer }) => void payers.push(payer);
+	const store = { ...rules.store, trusts: { ...rules.store.trusts, noteSource } };
 	const scheduler: ExchangeNeeds["scheduler"] = {
 		step([payer], work) {
 			payers.push(payer);
@@ -93,7 +90,7 @@ test("what an exchange takes up counts toward the account that made the machine,
 	};
 	await rules.store.trusts.set({ ...trust, id: newId(), single_use: false }, anEvent());
 	asked.length = 0;
-	assert.equal(await show(mint(), { scheduler, jwt_sources }), "given");
+	assert.equal(await show(mint(), { scheduler, store }), "given");
 	payers.push(...asked.map(({ payer }) => payer));
 	assert.deepEqual(payers, [maker.id, maker.id, maker.id]);
 });

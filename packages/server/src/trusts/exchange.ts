@@ -11,7 +11,6 @@ import type { System } from "../system.ts";
 import { tokenLabel } from "../tokens/model.ts";
 import { findTrust, type SearchNeeds } from "./find-trust.ts";
 import { type Jwt, readJwt } from "./jwt.ts";
-import type { JwtSources } from "./jwt-sources.ts";
 import type { Trust, TrustStore, UsedJwt } from "./model.ts";
 import { JwtRefusal } from "./refusal.ts";
 import { jwtDigest } from "./verify.ts";
@@ -22,10 +21,9 @@ export interface ExchangeNeeds extends SearchNeeds {
 		audit: Pick<AuditStore, "append">;
 		realms: Pick<RealmStore, "access">;
 		machines: Pick<MachineStore, "byName" | "byId">;
-		trusts: Pick<TrustStore, "exchange">;
+		trusts: Pick<TrustStore, "exchange" | "noteSource" | "forgetSource">;
 	};
 	system: System;
-	jwt_sources: JwtSources;
 	throttle: Pick<Throttle, "checkRefusals" | "exchange" | "refused" | "repeated">;
 	log: Log;
 }
@@ -174,7 +172,7 @@ async function giveToken(
  * @returns the id of the JWT, and the address from which it came first if this source is a new one
  */
 async function noteSource(
-	{ store, system, jwt_sources }: ExchangeNeeds,
+	{ store, system }: ExchangeNeeds,
 	visitor: Visitor,
 	jwt: Jwt,
 	trust: Trust,
@@ -184,13 +182,13 @@ async function noteSource(
 	if (trust.single_use) return { jti, first_ip: undefined };
 	// Of another realm, nobody learns an address.
 	const digest = jwtDigest(jwt, `${found.realm?.id}\0${trust.issuer ?? trust.trust_domain}`);
-	const first_ip = jwt_sources.note(found.machine?.payer ?? "", digest, visitor.ip);
+	const first_ip = await store.trusts.noteSource({ digest, payer: found.machine?.payer ?? "", ip: visitor.ip });
 	if (first_ip === undefined) return { jti, first_ip };
 	const facts = { trust_id: trust.id, trust: trust.name, jti, first_ip };
 	try {
 		await store.audit.append(eventOf(visitor, system.now(), "machine.jwt.second_source", found, facts));
 	} catch (error) {
-		jwt_sources.forget(digest, visitor.ip);
+		await store.trusts.forgetSource(digest, visitor.ip);
 		throw error;
 	}
 	return { jti, first_ip };

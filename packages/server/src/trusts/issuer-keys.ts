@@ -52,7 +52,7 @@ type Asked = Omit<KeySource, "keys_host">;
 /** The keys of issuers: fetched rarely, remembered for a while, and given out as long as they may be good. */
 export interface IssuerKeys {
 	/**
-	 * Gives an issuer's keys.
+	 * Returns an issuer's keys.
 	 * @param fits tells whether keys have the one that is needed: if not, the issuer is asked again after the pause
 	 * @throws IssuerUnavailable when it has none, and none is remembered
 	 */
@@ -124,7 +124,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 }
 
 /**
- * Makes what asks issuers, each rarely and in turns of the accounts.
+ * Makes the requests to issuers: each issuer is asked rarely, and accounts take turns.
  * @param now monotonic milliseconds
  */
 function createAsking(needs: FetchNeeds, now: () => number) {

@@ -6,15 +6,15 @@ interface IssuerType {
 	type: TrustType;
 	/** Name that people know. */
 	name: string;
-	/** Places that a trust must name: only together do they mean one workload, and nobody else gets them later. */
+	/** Claims that a trust must name. Only together do they identify one workload, and nobody else gets them later. */
 	needs: readonly string[];
-	/** Of these, one. */
+	/** Claims of which a trust must name at least one. */
 	oneOf?: readonly string[];
-	/** False where the platform hands the same JWT out again. */
+	/** False if the platform issues the same JWT more than once. */
 	single_use: boolean;
 }
 
-/** Places of claims. */
+/** Paths of claims. */
 const AWS_ACCOUNT = "/https:~1~1sts.amazonaws.com~1/aws_account";
 const SERVICE_ACCOUNT = "/kubernetes.io/serviceaccount/uid";
 

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { AuditEvent, EventData } from "../audit/model.ts";
 import type { MachineToken } from "../machines/model.ts";
 import { atMost, errorMessage, PlainText, RequiredText, Text } from "../messages.ts";
-import { type Port, read, write } from "../operation.ts";
+import { brief, type Port, read, write } from "../operation.ts";
 
 /** Trusts of one machine. Design: §13 */
 export const MAX_TRUSTS = 20;
@@ -92,6 +92,17 @@ export function trustFacts(trust: Omit<Trust, "created_by" | "created_at">): Eve
 	};
 }
 
+/** JWTs that are remembered with their sources, and sources of one. Design: §15 */
+export const [MAX_SEEN_JWTS, MAX_JWT_SOURCES] = [10_000, 16];
+
+/** A verified JWT that may be used again, and where it came from. */
+export interface SeenJwt {
+	digest: Buffer;
+	/** Account that the machine counts toward: when the record is full, the account with the most JWTs loses one. */
+	payer: string;
+	ip: string;
+}
+
 /** Operations of the store on trusts. No read sees those of a deleted machine or realm. */
 export const trustOperations = {
 	/** Adds a trust, in place of the machine's trust of that name, whose tokens end. */
@@ -112,6 +123,10 @@ export const trustOperations = {
 			event: AuditEvent,
 		) => "done" | "gone" | "replay" | "limit_reached"
 	>({ forgets: [] }),
+	/** Notes where a JWT came from. Answers the address from which it came first if this source is a new one of a JWT that is known. */
+	noteSource: brief<(seen: SeenJwt) => string | undefined>(),
+	/** Forgets the source of an address, so that its next use is reported again. */
+	forgetSource: brief<(digest: Buffer, ip: string) => void>(),
 	/** Forgets used JWTs that ended before the instant. */
 	forgetUsed: write<(ended_before: string) => number>({ forgets: [], inBatches: true }),
 };

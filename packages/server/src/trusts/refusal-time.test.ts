@@ -14,7 +14,6 @@ import { exchangeJwt } from "./exchange.ts";
 import { GivenKeys } from "./given-keys.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
 import { type IssuerKey, readKeys } from "./jwks.ts";
-import { createJwtSources } from "./jwt-sources.ts";
 import type { Trust } from "./model.ts";
 
 const ISSUER = "https://token.actions.githubusercontent.com";
@@ -63,6 +62,8 @@ function setUp(t: TestContext, issuer_keys: Pick<IssuerKeys, "keysOf" | "kept"> 
 			},
 			trusts: {
 				list: async () => after(90, [trust]),
+				noteSource: () => undefined,
+				forgetSource: () => undefined,
 				exchange: async () => after(40, given.jwks !== null ? ("replay" as const) : ("done" as const)),
 			},
 		},
@@ -70,7 +71,6 @@ function setUp(t: TestContext, issuer_keys: Pick<IssuerKeys, "keysOf" | "kept"> 
 		issuer_keys,
 		throttle: createTestThrottle({ knows: async () => false }),
 		log: createTestLog().log,
-		jwt_sources: createJwtSources(),
 		given_keys: new GivenKeys(),
 		scheduler: new Scheduler(),
 	};

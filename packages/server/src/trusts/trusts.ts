@@ -80,7 +80,7 @@ async function findKeysHost(
 		if (!(error instanceof IssuerUnavailable)) throw error;
 		throw new AppError(
 			"conflict",
-			`${error.message}: nothing was stored (the server asks an issuer once in 30 s; --ca-cert names the authority of a private certificate, --keys gives its keys without asking)`,
+			`${error.message}: nothing was stored (the server asks an issuer once in 30 s; if its certificate is private, give the authority's; if it cannot be reached, give its keys)`,
 		);
 	}
 }

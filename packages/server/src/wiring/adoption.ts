@@ -8,14 +8,13 @@ import { rowKeysOf } from "../crypto/first-keys.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { requireMasterKey } from "../crypto/master-key.ts";
 import { FatalError } from "../errors.ts";
-import { TLS_FILES } from "../http/tls-files.ts";
 import { adoptRows, isBeforeMacs, markAdopted, migrateCopy, wasAdopted } from "../store/sqlite/adopt.ts";
-import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "../store/sqlite/files.ts";
 import { adoptRestored, hasDatabase } from "../store/sqlite/restored.ts";
 import { refuseAlteredSchema } from "../store/sqlite/schema-alterations.ts";
 import { openSnapshot, takeSnapshot } from "../store/sqlite/snapshots.ts";
 import { system } from "../system.ts";
 import { backUpBefore } from "./backups.ts";
+import { whileOffline } from "./offline-directory.ts";
 import type { Adoptable, AdoptionOptions, CopyTo, Inspected } from "./offline-model.ts";
 
 /**
@@ -29,10 +28,8 @@ export async function adoptDatabase(
 	{ again, confirm }: AdoptionOptions,
 ): Promise<{ rows: number; backup: string } | undefined> {
 	const { data_dir } = config;
-	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
-	const unlock = lockDataDirectory(data_dir);
 	const file = join(data_dir, "svc.db");
-	try {
+	return whileOffline(data_dir, async () => {
 		if (config.database !== undefined) {
 			const { adoptNetworked } = await import("./networked-adoption.ts");
 			return await adoptNetworked(config, { again, confirm }, (copyTo) => inspect(config, copyTo, false));
@@ -52,9 +49,7 @@ export async function adoptDatabase(
 		const rows = adoptRows(file, (shared) => rowKeysOf(key.reveal(), shared, system), event);
 		markAdopted(data_dir, event.timestamp);
 		return { rows, backup };
-	} finally {
-		unlock();
-	}
+	});
 }
 
 /**
@@ -64,10 +59,8 @@ export async function adoptDatabase(
  */
 export async function inspectDatabase(config: Config): Promise<Adoptable> {
 	const { data_dir } = config;
-	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
-	const unlock = lockDataDirectory(data_dir);
 	const file = join(data_dir, "svc.db");
-	try {
+	return whileOffline(data_dir, async () => {
 		if (config.database !== undefined) {
 			const { inspectNetworked } = await import("./networked-adoption.ts");
 			return await inspectNetworked(config, (copyTo) => inspect(config, copyTo, false));
@@ -75,12 +68,13 @@ export async function inspectDatabase(config: Config): Promise<Adoptable> {
 		if (!hasDatabase(data_dir)) throw noDatabase(data_dir);
 		refuseAlteredSchema(file);
 		return (await inspect(config, (to) => takeSnapshot(file, to), isBeforeMacs(file))).found;
-	} finally {
-		unlock();
-	}
+	});
 }
 
 const noDatabase = (data_dir: string) => new FatalError(`${data_dir} has no database: start the server to make one`);
+
+const EMPTY =
+	"the database is empty: restore a backup; to begin a new server with this data directory and master key, start it once, stop it, and then adopt";
 
 /** Inspects a copy with today's schema, under the master key that the settings name. */
 async function inspect(config: Config, copyTo: CopyTo, isBefore: boolean): Promise<Inspected> {
@@ -94,7 +88,8 @@ async function inspect(config: Config, copyTo: CopyTo, isBefore: boolean): Promi
 		await copyTo(draft);
 		migrateCopy(draft, system.now().toISOString());
 		return await withCopy({ openSnapshot }, draft, async (copy) => {
-			const [{ fingerprint = "" }, keys] = await Promise.all([copy.facts(), copy.keys()]);
+			const [{ fingerprint }, keys] = await Promise.all([copy.facts(), copy.keys()]);
+			if (fingerprint === undefined) throw new FatalError(EMPTY);
 			const { key } = await requireMasterKey(config, fingerprint);
 			const keyring = await openKeyring({ keys: frozenKeys(fingerprint, keys), master: key.reveal(), system });
 			const { report: log } = await proveLog(copy.audit, keyring, undefined);

@@ -54,7 +54,6 @@ import { tokenRoutes } from "../tokens/routes.ts";
 import { createDnsLookups } from "../trusts/dns-lookup.ts";
 import { GivenKeys } from "../trusts/given-keys.ts";
 import { createIssuerKeys } from "../trusts/issuer-keys.ts";
-import { createJwtSources } from "../trusts/jwt-sources.ts";
 import { trustRoutes } from "../trusts/routes.ts";
 import type { AppParts } from "./app-parts.ts";
 import { wireDoctor } from "./doctor.ts";
@@ -134,18 +133,17 @@ function createWorkLimits(limits: Pick<Limits, "add">) {
 	return semaphores;
 }
 
-/** Makes what exchanges of JWTs share. */
+/** Makes the dependencies that exchanges of JWTs share. */
 const createSearch = () => ({
-	jwt_sources: createJwtSources(),
 	given_keys: new GivenKeys(),
 	scheduler: new Scheduler(),
 });
 
-/** Makes what the rules of the server's own care need. */
+/** Makes the dependencies of the rules about the server itself. */
 function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) {
 	const { log, master, renewal } = parts;
 	return {
-		backups: { ...needs, ...parts.backups, log },
+		backups: { ...needs, ...parts.backups, log, master },
 		keys: { ...needs, master, renewRows: renewal.start },
 		doctor: { ...needs, ...wireDoctor(parts) },
 		nodes: needs,
@@ -165,7 +163,7 @@ interface Care {
 	nodes: NodeNeeds;
 }
 
-/** Makes what logins at providers share. */
+/** Makes the dependencies that logins at providers share. */
 function createSso({ system, keyring, era, address, limits, protocols }: AppParts) {
 	const isSecure = () => address().startsWith("https:");
 	const flows = createFlows(system, { keys: () => keyring.session(), era }, isSecure);
@@ -202,7 +200,7 @@ function peopleRoutes(
 	];
 }
 
-/** Makes what all ways to sign in share. */
+/** Makes the dependencies that all ways to sign in share. */
 function createSigning({ config: { registration }, keyring, system, store, limits }: AppParts) {
 	const known_sources = createKnownSources({ store, keyring, system });
 	const [passwords, throttle] = [createPasswordQueue(WIDTHS), createThrottle(known_sources, store.attempts)];

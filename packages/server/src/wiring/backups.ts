@@ -30,7 +30,7 @@ export function createChecker(openKeys: CheckNeeds["openKeys"], system: System):
 	return { openSnapshot, openKeys, openSamples: (keyring, samples) => openSamples(keyring, samples, system) };
 }
 
-/** Makes what the running server needs for backups. */
+/** Makes the dependencies of backups for the running server. */
 export function wireBackups(needs: { config: Config; store: Store; keyring: Keyring; system: System }) {
 	const { config, store, keyring, system } = needs;
 	return {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { createFindings } from "../doctor/findings.ts";
 import { createFormerRealmsCheck } from "../engines/config/former-realms.ts";
 import { createTargetQuestions } from "../engines/targets.ts";
 import { createPasskeysCheck } from "../factors/passkey-hosts.ts";
@@ -27,6 +28,7 @@ export function wireDoctor(
 		data_dir,
 		master,
 		limits,
+		findings: createFindings(),
 		tls_files: findTlsFiles(config),
 		clock: engines.clock,
 		host: engines.host,

@@ -23,7 +23,7 @@ export async function onDatabase<Result>(
 	const address = readAddress(config);
 	const connection = await connect(address).catch(explain);
 	try {
-		await claimDatabase(connection, false);
+		await claimDatabase(connection, "alone");
 		return await use(connection, address);
 	} catch (error) {
 		throw explainRefusal(error, lost);

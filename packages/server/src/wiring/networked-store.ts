@@ -20,8 +20,6 @@ export interface NetworkedOptions {
 	/** Start of the server. */
 	now: Date;
 	log: Log;
-	/** Lets other servers use the database at the same time. */
-	isShared: boolean;
 	/** Called once when the database cannot be used any more: the process must end. */
 	onFailure(error: FatalError): void;
 }
@@ -30,7 +28,7 @@ export interface NetworkedOptions {
  * Opens the store that `database_url` names, and takes the data directory for this server: certificate, keys and backups are there.
  * @throws FatalError saying what to do
  */
-export async function openNetworkedStore({ config, now, log, isShared, onFailure }: NetworkedOptions): Promise<Store> {
+export async function openNetworkedStore({ config, now, log, onFailure }: NetworkedOptions): Promise<Store> {
 	const { data_dir } = config;
 	const address = readAddress(config);
 	refuseEmbedded(data_dir);
@@ -38,7 +36,9 @@ export async function openNetworkedStore({ config, now, log, isShared, onFailure
 	try {
 		await removeExamined(data_dir);
 		removeDraft(data_dir);
-		const open = () => openPostgresStore({ address, now, isShared, onFailure, onState: reportTo(log) });
+		const listeners = { onFailure, onState: reportTo(log) };
+		const options = { address, most_bytes: config.database?.bytes, now, isShared: true, ...listeners };
+		const open = () => openPostgresStore(options);
 		const store = await opened(open, log).catch(explain);
 		return {
 			...store,

@@ -6,7 +6,7 @@ import { createCheckpointer } from "../audit/checkpoints.ts";
 import { systemEvent } from "../audit/model.ts";
 import { type Config, isLoopback } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
-import { findNextMasterKey, loadMasterKey, type MasterKey } from "../crypto/master-key.ts";
+import { findMasterKey, findNextMasterKey, loadMasterKey, type MasterKey } from "../crypto/master-key.ts";
 import type { BuiltInEngine } from "../engines/host/model.ts";
 import { pendingCutoff } from "../factors/model.ts";
 import { type AlterationWatch, createAlterationWatch } from "../health/alteration.ts";
@@ -26,6 +26,7 @@ import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import { forgetExpiredTokens } from "../tokens/tokens.ts";
 import { wireApp } from "./app.ts";
+import type { AppParts } from "./app-parts.ts";
 import { wireBackups } from "./backups.ts";
 import { createCommonTexts } from "./common-texts.ts";
 import { type EngineComponents, wireEngines } from "./engines.ts";
@@ -40,7 +41,7 @@ export interface Running {
 	setup_code_file: string | undefined;
 	/** True once anybody has registered. */
 	has_accounts: boolean;
-	/** Finishes requests in progress, then releases everything: 10 s at most. */
+	/** Says that it is not ready for as long as the settings want, finishes requests in progress, then releases everything: 10 s at most. */
 	stop(): Promise<void>;
 	/** Reloads the certificate files. */
 	reload(): Promise<void>;
@@ -72,8 +73,9 @@ const HOUSEKEEPING_MS = 60 * 60 * 1000;
 export async function serve({ config, store, system, log, built_in, components, before }: Needs): Promise<Running> {
 	const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
 	const { keys, guard, alone } = store;
-	const keyring = await openKeyring({ keys, guard, alone, master: masterKey.key.reveal(), system });
-	store.readKeysWith(() => keyring.reload());
+	const findMaster = store.claims.isShared ? masterKeyFinder({ config, log }) : undefined;
+	const keyring = await openKeyring({ keys, guard, alone, findMaster, master: masterKey.key.reveal(), system });
+	store.readKeysWith(() => keyring.follow());
 	await recordFileEvents({ store, system, log }, before);
 	const watch = createAlterationWatch({ store, system, log });
 	await watch.checkSchema();
@@ -98,7 +100,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const app = wireApp({ ...all, renewal, address: () => url, isStopping: () => isStopping, ...watch });
 	const listener = await listen({ ...app, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
-	await joinNodes(store, system, url);
+	await joinNodes({ store, system, keyring, master }, url);
 	await warn({ config, store, log }, masterKey, url);
 	engines.start();
 	await loadProtocols(protocols, store.sso);
@@ -112,6 +114,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 		has_accounts: await store.accounts.hadAny(),
 		async stop() {
 			isStopping = true;
+			await delay(1000 * config.drain_seconds);
 			const ending = listener.close().then(() => Promise.all([engines.stop(), protocols.close()]));
 			await Promise.race([ending, delay(STOP_MS, undefined, { ref: false })]);
 			await chores.stop();
@@ -122,9 +125,28 @@ export async function serve({ config, store, system, log, built_in, components, 
 }
 
 /** Names this server among those that use the store. */
-function joinNodes(store: Store, system: System, address: string): Promise<void> {
+function joinNodes(
+	{ store, system, keyring, master }: Pick<AppParts, "store" | "system" | "keyring" | "master">,
+	address: string,
+): Promise<void> {
 	const started_at = system.now().toISOString();
-	return store.join({ id: system.uuid(), name: hostname(), version: VERSION, address, started_at });
+	return store.join({ id: system.uuid(), name: hostname(), version: VERSION, address, started_at }, async () => ({
+		master_key: keyring.fingerprint,
+		next_master_key: (await master.next().catch(() => undefined))?.fingerprint ?? "",
+	}));
+}
+
+/** Makes the function that finds the master key that another server has put in use. */
+function masterKeyFinder({ config, log }: Pick<Needs, "config" | "log">) {
+	let missing: string | undefined;
+	return async (fingerprint: string): Promise<Buffer | undefined> => {
+		const found = await findMasterKey(config, fingerprint);
+		if (found !== undefined)
+			log("info", "master_key.replaced", { fingerprint, ...(found.file !== undefined && { file: found.file }) });
+		else if (missing !== fingerprint) log("error", "master_key.missing", { fingerprint });
+		missing = found === undefined ? fingerprint : undefined;
+		return found?.key.reveal();
+	};
 }
 
 /** Records in the database's log what was done to its files before it was opened. @param before the backup made before a migration */

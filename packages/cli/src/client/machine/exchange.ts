@@ -18,7 +18,7 @@ const AGAIN_MS = 2000;
  * Exchanges a JWT for a token of the machine. It tries twice, because the server may not know its issuer's new keys yet. Design: §15
  * @param client a client without a token
  * @param audience asked for or expected, to explain a refusal
- * @throws Failure denied when no trust of the machine takes this JWT; the server says no more, so the hint says what the JWT holds
+ * @throws Failure denied when no trust of the machine accepts this JWT. The server gives no reason, so the hint says what the JWT contains
  */
 export async function exchangeJwt(
 	client: Client,
@@ -60,16 +60,16 @@ function refused(machine: string, jwt: string, audience: string, cause: Failure)
 	});
 }
 
-/** A server that knows the endpoint never answers so, whatever the machine is. */
+/** A server that has the endpoint never sends this answer, whether the machine exists or not. */
 function unknown(address: string, cause: Failure): Failure {
 	const { code, status } = cause;
 	return new Failure("notFound", `the server at ${address} exchanges no JWTs for tokens of machines`, {
 		...{ code, status, cause },
-		hint: "its version has no machines: give a token by SVC_TOKEN or SVC_TOKEN_FILE",
+		hint: "its version has no machine accounts: set SVC_TOKEN or SVC_TOKEN_FILE",
 	});
 }
 
-/** The reason that the JWT itself shows, without anything that it holds. */
+/** Describes the reason that the JWT itself shows, without any of its content. */
 function reasonIn(jwt: string, audience: string): string | undefined {
 	const claims = claimsOf(jwt);
 	if (claims === undefined) return "what was given is no JWT: those are three parts in Base64, with dots between them";

@@ -7,10 +7,10 @@ import { exchangeJwt, type MachineToken } from "./exchange.ts";
 import { findJwtSource, type JwtSource, noJwt } from "./jwt.ts";
 import type { MachineName } from "./machine-name.ts";
 
-/** The machine as which a command works. */
+/** The machine account that a command uses. */
 export interface MachineLogin {
 	readonly machine: MachineName;
-	/** True after `svc login --machine`: what it got counts, also where nothing gives a JWT any more. */
+	/** True after `svc login --machine`: its token is used, even when there is no JWT any more. */
 	readonly isSaved: boolean;
 	/** The token of an earlier command. */
 	readonly kept: SavedMachineToken | undefined;
@@ -25,22 +25,22 @@ interface Held extends MachineToken {
 /** State of one machine at one server, in this process. */
 interface Holder {
 	held?: Held;
-	/** The exchange under way, for all who need its result. */
+	/** The exchange under way, shared by all that need its result. */
 	pending?: Promise<string> | undefined;
 	/** The failure that was already reported. */
-	told?: string | undefined;
+	reported?: string | undefined;
 }
 
 /** Seconds of validity left below which a kept token is not used. */
 const LEAST_LEFT_S = 60;
-/** Part of its life after which a token is renewed, and how far that varies, so that many programs do not ask together. */
+/** Share of its lifetime after which a token is renewed, and how much that varies, so that programs do not renew at the same time. */
 const RENEWED_AFTER = 0.75;
 const VARIES_BY = 0.1;
 
 const holders = new WeakMap<Io, Map<string, Holder>>();
 
 /**
- * Makes a client that works as a machine: it gets a token, renews it before its end, and replaces it once when the server refuses it.
+ * Makes a client for a machine account. It gets a token, renews it before it expires, and replaces it once if the server refuses it.
  * @param client one without a token
  * @throws Failure when there is no JWT, or the server gives no token for it
  */
@@ -53,7 +53,7 @@ export async function asMachine(printer: Printer, client: Client, login: Machine
 	return { ...client, token: await alone(holder, () => current(printer, client, login, holder)), renew };
 }
 
-/** Exchanges a JWT in any case, and keeps the token. Returns it, and the name of what gave the JWT. */
+/** Exchanges a JWT even if a token is kept, and keeps the new token. Returns it and the name of the JWT's source. */
 export async function signInAsMachine(
 	io: Io,
 	client: Client,
@@ -94,18 +94,18 @@ async function current(printer: Printer, client: Client, login: MachineLogin, ho
 	if (Date.now() < held.renew_at) return held.token;
 	try {
 		const { token } = await exchange(printer.io, client, login, holder);
-		holder.told = undefined;
+		holder.reported = undefined;
 		return token;
 	} catch (error) {
 		if (!(error instanceof Failure) || Date.now() >= held.expires_at * 1000) throw error;
-		if (holder.told !== error.message)
+		if (holder.reported !== error.message)
 			await note(printer, visible(`svc: the token is not renewed yet: ${error.message}`));
-		holder.told = error.message;
+		holder.reported = error.message;
 		return held.token;
 	}
 }
 
-/** The token that an earlier command kept, when the same proof is here; else a new one. */
+/** Returns the token that an earlier command kept for the same proof, or a new one. */
 async function start(io: Io, client: Client, login: MachineLogin, holder: Holder): Promise<Held> {
 	const { kept, isSaved } = login;
 	if (kept === undefined || kept.expires_at - Date.now() / 1000 <= LEAST_LEFT_S)

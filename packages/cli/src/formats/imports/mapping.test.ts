@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 import { startVault } from "../../testing/fake-vault.ts";
+import { assertProblems } from "../../testing/problems.ts";
 import { run, temporaryFolder } from "../../testing/terminal.ts";
 import { EXPORT_FORMATS } from "../export-formats.ts";
 import { checkResult, describeProblem } from "./import-result.ts";
@@ -82,48 +83,31 @@ test("a list of Secrets is read whole, and a key in two of them is a mistake", a
 		(await read(list("B"))).entries.map(({ key }) => key),
 		["A", "B"],
 	);
-	assert.deepEqual((await read(list("A"))).problems.map(describeProblem), [
-		"line 8, A: the same key is already on line 5",
-	]);
+	assertProblems((await read(list("A"))).problems.map(describeProblem), ["line 8, A: line 5"]);
 });
 
-const REFUSED: readonly (readonly [text: string, ...messages: string[]])[] = [
-	['{"A": {"hunter2": "x"}}', "line 1, A: the value is an object, not a text"],
-	["A: &hunter2 x\nB: *hunter2\n", "line 2, B: the value is an alias or has a tag, not a text"],
-	["A: !!binary hunter2\n", "line 1, A: the value is an alias or has a tag, not a text"],
-	["A: hunter2\nA: x\n", "line 2, A: the same key is already on line 1"],
-	[
-		"A: ~\nB: [hunter2]\nC:\n",
-		"line 1, A: the value is null, not a text",
-		"line 2, B: the value is a list, not a text",
-		"line 3, C: the value is null, not a text",
-	],
-	["1: hunter2\n", "line 1: a key is not a text"],
-	['A: "hunter2\n', "line 2: is not JSON or YAML"],
-	["A: hunter2\n---\nB: x\n", "line 2: a second document begins here: import each from a file of its own"],
-	[
-		"kind: Secret\ndata:\n  A: YQ==\n  B: //79\n",
-		"line 4, B: the value is not UTF-8 text: move it to stringData, which keeps its Base64",
-	],
-	[
-		"kind: Secret\ndata:\n  A: gA==\n",
-		"line 3, A: the value is not UTF-8 text: move it to stringData, which keeps its Base64",
-	],
-	["kind: Secret\ndata:\n  A: hunter2!\n", "line 3, A: the value is not Base64, as it is below data"],
-	["kind: Secret\ndata:\n  A: YQ\n", "line 3, A: the value is not Base64, as it is below data"],
-	["- hunter2\n", "line 1: expected a mapping of keys to texts"],
-	[
-		"a b: x\nC/../D: x\n",
-		"line 1, a b: a key has letters, digits, _ . - and /, and no . or .. between slashes",
-		"line 2, C/../D: a key has letters, digits, _ . - and /, and no . or .. between slashes",
-	],
-	['{"A": "\\ud800hunter2"}', "line 1, A: the value is not Unicode text: half of a surrogate pair is missing"],
+const REFUSED: readonly (readonly [text: string, ...problems: string[]])[] = [
+	['{"A": {"hunter2": "x"}}', "line 1, A: object"],
+	["A: &hunter2 x\nB: *hunter2\n", "line 2, B: alias"],
+	["A: !!binary hunter2\n", "line 1, A: alias"],
+	["A: hunter2\nA: x\n", "line 2, A: line 1"],
+	["A: ~\nB: [hunter2]\nC:\n", "line 1, A: null", "line 2, B: list", "line 3, C: null"],
+	["1: hunter2\n", "line 1: key"],
+	['A: "hunter2\n', "line 2: JSON"],
+	["A: hunter2\n---\nB: x\n", "line 2: second document"],
+	["kind: Secret\ndata:\n  A: YQ==\n  B: //79\n", "line 4, B: stringData"],
+	["kind: Secret\ndata:\n  A: gA==\n", "line 3, A: stringData"],
+	["kind: Secret\ndata:\n  A: hunter2!\n", "line 3, A: Base64"],
+	["kind: Secret\ndata:\n  A: YQ\n", "line 3, A: Base64"],
+	["- hunter2\n", "line 1: mapping"],
+	["a b: x\nC/../D: x\n", "line 1, a b: key", "line 2, C/../D: key"],
+	['{"A": "\\ud800hunter2"}', "line 1, A: surrogate"],
 ];
 
-for (const [text, ...messages] of REFUSED) {
+for (const [text, ...problems] of REFUSED) {
 	test(`${JSON.stringify(text)} is refused with its lines, its keys and no value`, async () => {
 		const found = (await read(text)).problems.map(describeProblem);
-		assert.deepEqual(found, messages);
+		assertProblems(found, problems);
 		for (const message of found) assert.doesNotMatch(message, /hunter2/);
 	});
 }
@@ -132,10 +116,8 @@ test("values and keys that are too long for the server are found before anything
 	const { problems } = await read(
 		JSON.stringify({ A: "é".repeat(131_073), B: "x".repeat(262_144), ["K".repeat(256)]: "x" }),
 	);
-	assert.deepEqual(
-		problems.map(({ problem }) => problem),
-		["the value is over 256 KiB", "a key has at most 255 characters"],
-	);
+	const reasons = problems.map(({ problem }) => problem);
+	assert.match(reasons.join("\n"), /^.*\b256 KiB\n.*\b255 characters$/);
 });
 
 test("a file is read as what its name or --format says", async () => {

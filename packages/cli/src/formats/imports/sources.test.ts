@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
 import { Failure } from "../../failure.ts";
-import { checkResult, describeProblem, type ImportResult } from "./import-result.ts";
+import { assertProblems } from "../../testing/problems.ts";
+import { checkResult, describeProblem, type ImportResult, type Skipped } from "./import-result.ts";
 import { type FileOptions, readSecretsFile } from "./sources.ts";
 
 const fixture = (name: string) => readFile(new URL(`../../fixtures/exports/${name}`, import.meta.url));
@@ -12,6 +13,8 @@ async function read(text: string | Buffer, options: FileOptions, under?: string)
 	const result = await readSecretsFile("-", Buffer.from(text), options);
 	return checkResult(result, { skipEmpty: false, under });
 }
+
+const placesOf = (skipped: readonly Skipped[]) => skipped.map(({ line, key }) => `line ${line}, ${key}`);
 
 /** Keys and values, after a check that nothing is wrong. */
 function valuesOf({ entries, problems }: ImportResult): Record<string, string> {
@@ -90,8 +93,8 @@ test("a tree of answers of Vault is read by path, and of deleted and destroyed s
 	const result = await read(JSON.stringify(tree), { from: "vault" });
 	assert.deepEqual(valuesOf(result), { "shop/db/PASSWORD": "hunter2", "shop/mail/URL": "x", "v1/A": "1" });
 	assert.deepEqual(
-		result.skipped.map(({ key, reason }) => `${key} ${reason}`),
-		["shop/old is deleted in Vault", "shop/gone is destroyed in Vault"],
+		result.skipped.map(({ key, reason }) => `${key} ${/deleted|destroyed/.exec(reason)}`),
+		["shop/old deleted", "shop/gone destroyed"],
 	);
 });
 
@@ -104,9 +107,7 @@ test("where Infisical has a personal and a shared value, the shared one is read"
 	const text = '[{"key":"A","value":"mine","type":"personal"},\n{"key":"A","value":"ours","type":"shared"}]';
 	const result = await read(text, { from: "infisical" });
 	assert.deepEqual(valuesOf(result), { A: "ours" });
-	assert.deepEqual(result.skipped, [
-		{ key: "A", line: 1, reason: "is one person's value, in addition to the shared one" },
-	]);
+	assert.deepEqual(placesOf(result.skipped), ["line 1, A"]);
 });
 
 test("--under takes one folder of a tree, and the keys leave the folder out", async () => {
@@ -114,7 +115,8 @@ test("--under takes one folder of a tree, and the keys leave the folder out", as
 		const result = await read(await fixture("vault-tree.yaml"), { from: "vault" }, under);
 		const values = { API_KEY, "db/PASSWORD": "hunter2", "db/PORT": "5432", "mail/SMTP_URL": "smtps://mail.internal" };
 		assert.deepEqual(valuesOf(result), values);
-		assert.deepEqual(result.skipped, [{ key: "other/TOKEN", line: 10, reason: "is not below the path of --under" }]);
+		assert.deepEqual(placesOf(result.skipped), ["line 10, other/TOKEN"]);
+		assert.match(result.skipped[0]?.reason ?? "", /--under\b/);
 	}
 });
 
@@ -122,47 +124,30 @@ test("the objects of doppler secrets --json are read by their computed values", 
 	const text = '{"A":{"computed":"a b","raw":"a $B"},"B":{"computed":null,"raw":null}}';
 	const result = await read(text, { from: "doppler" });
 	assert.deepEqual(result.entries, [{ key: "A", value: "a b", line: 1 }]);
-	assert.deepEqual(result.problems.map(describeProblem), ["line 1, B: the value is null, not a text"]);
+	assertProblems(result.problems.map(describeProblem), ["line 1, B: null"]);
 });
 
 const MISTAKES: readonly (readonly [from: string, text: string, ...problems: string[]])[] = [
-	[
-		"vault",
-		'{"a":{"b":["hunter2"],\n"c":null}}',
-		"line 1, a/b: the value is a list, not a text",
-		"line 2, a/c: the value is null, not a text",
-	],
-	["vault", '{"lease_duration":0,"data":{"A":{"hunter2":"x"}}}', "line 1, A: the value is an object, not a text"],
-	["vault", '["hunter2"]', "line 1: expected an answer of vault kv get, or a tree of secrets"],
-	[
-		"infisical",
-		'[{"key":"A","value":"hunter2","type":"personal"}]',
-		"line 1, A: is the value of one person, not the shared one: export with --secret-overriding=false",
-	],
-	[
-		"infisical",
-		'[{"value":"hunter2"},\n"hunter2"]',
-		"line 1: expected a secret with key and value",
-		"line 2: expected a secret with key and value",
-	],
-	["infisical", '[{"key":"A"}]', "line 1, A: the value is null, not a text"],
-	["infisical", "A='x'\nB=hunter2\n", "line 1: expected KEY='value', as infisical export writes it"],
-	["infisical", "A='hunter2\n", "line 1: expected KEY='value', as infisical export writes it"],
-	["doppler", '["hunter2"]', "line 1: expected an object, as doppler secrets download prints it"],
-	["csv", "A,hunter2\n", "line 1: the first line names the columns, and key and value must be among them"],
-	[
-		"csv",
-		'key,value\nA,"1\n2"\nB,2,hunter2\n\nA,x\n',
-		"line 4: has 3 cells, and the first line has 2",
-		"line 6, A: the same key is already on line 2",
-	],
-	["csv", 'key,value\nA,"hunter2\n', "line 2: a quote is never closed, or something follows the closing one"],
-	["csv", 'key,value\nA,"x"hunter2\n', "line 2: a quote is never closed, or something follows the closing one"],
+	["vault", '{"a":{"b":["hunter2"],\n"c":null}}', "line 1, a/b: list", "line 2, a/c: null"],
+	["vault", '{"lease_duration":0,"data":{"A":{"hunter2":"x"}}}', "line 1, A: object"],
+	["vault", '["hunter2"]', "line 1: vault kv get"],
+	["infisical", '[{"key":"A","value":"hunter2","type":"personal"}]', "line 1, A: --secret-overriding=false"],
+	["infisical", '[{"value":"hunter2"},\n"hunter2"]', "line 1: key and value", "line 2: key and value"],
+	["infisical", '[{"key":"A"}]', "line 1, A: null"],
+	["infisical", "A='x'\nB=hunter2\n", "line 1: infisical export"],
+	["infisical", "A='hunter2\n", "line 1: infisical export"],
+	["doppler", '["hunter2"]', "line 1: doppler secrets download"],
+	["csv", "A,hunter2\n", "line 1: columns"],
+	["csv", 'key,value\nA,"1\n2"\nB,2,hunter2\n\nA,x\n', "line 4: 3 cells", "line 6, A: line 2"],
+	["csv", 'key,value\nA,"hunter2\n', "line 2: quote"],
+	["csv", 'key,value\nA,"x"hunter2\n', "line 2: quote"],
 ];
 
 for (const [from, text, ...problems] of MISTAKES) {
 	test(`${JSON.stringify(text)} of ${from} is refused with lines, keys and no value`, async () => {
-		assert.deepEqual((await read(text, { from })).problems.map(describeProblem), problems);
+		const found = (await read(text, { from })).problems.map(describeProblem);
+		assertProblems(found, problems);
+		assert.doesNotMatch(found.join(), /hunter2/);
 	});
 }
 
@@ -202,22 +187,20 @@ test("a file of another format than .env is named as such, in one sentence", asy
 	const files = { '{"A":"hunter2",}': "json", '{\n\t"A": "hunter2"\n}': "json", "A: hunter2\nB: x\n": "yaml" };
 	for (const [text, format] of Object.entries({ ...files, "key,value\nA,hunter2\n": "csv" })) {
 		const { problems, remarks } = await read(text, {});
-		const problem = `line 1: this looks like ${format.toUpperCase()}, not like a .env file: --from ${format} reads it`;
-		assert.deepEqual([problems.map(describeProblem), remarks], [[problem], []]);
+		assertProblems(problems.map(describeProblem), [`line 1: --from ${format}`]);
+		assert.deepEqual(remarks, []);
 	}
 	assert.deepEqual(valuesOf(await read('{"A":"hunter2",}', { from: "json" })), { A: "hunter2" });
 });
 
 test("an empty file is refused, and a pipe that brought nothing is suspected", async () => {
 	for (const options of [{}, { from: "json" }, { from: "vault" }])
-		await assert.rejects(read("\n", options), (error: Failure) =>
-			/did the command before the pipe fail/.test(error.hint ?? ""),
-		);
+		await assert.rejects(read("\n", options), (error: Failure) => /\bpipe\b/.test(error.hint ?? ""));
 });
 
 test("an export of Doppler that is not named as one is recognized by its names", async () => {
 	const { entries, remarks } = await read(await fixture("doppler.json"), { from: "json" });
 	assert.equal(entries.length, 6);
-	assert.deepEqual(remarks, ["the file looks like Doppler's: --from doppler leaves out its 3 own names"]);
+	assert.match(remarks.join("\n"), /^.*--from doppler\b.*\b3\b.*$/);
 	assert.deepEqual((await read('{"DOPPLER_CONFIG":"mine"}', { from: "json" })).remarks, []);
 });

@@ -8,6 +8,7 @@ import { listTokens, revokeToken, type TokenNeeds } from "../../tokens/tokens.ts
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { ofAccount } from "./account-frame.ts";
 import { more, table, time } from "./components.ts";
 
 /** Dependencies of the page of one's own account. */
@@ -40,9 +41,9 @@ async function account(needs: AccountPageNeeds, { actor, query, token }: Visit):
 	const admin = actor.instance_admin ? html`<p>You administer this server.</p>` : "";
 	return {
 		title: "Your account",
-		above: [["Realms", address`/console`]],
-		body: html`<p>${actor.name}, ${actor.email}</p>${admin}${copied}<h2>API tokens</h2><p><a href="/console/account/token">Make a token</a></p>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
-<h2>Signing in</h2><p><a href="/console/account/sessions">Where you are signed in</a> · <a href="/console/account/identities">Password and linked identities</a> · <a href="/console/account/factors">Second factor</a></p><p>Signing out ends this session. A new password ends all other sessions.</p>`,
+		...ofAccount("API tokens"),
+		body: html`<p>${actor.name}, ${actor.email} · <a href="/console/audit?actor=${actor.email}">What you did</a></p>${admin}${copied}<h2>API tokens</h2><p><a href="/console/account/token">Make a token</a></p>${list}${more(pagination, (cursor) => address`/console/account?cursor=${cursor}`)}
+<h2>Signing out</h2><p>Signing out ends this session. A new password ends all other sessions.</p>`,
 		commands: [
 			command`svc whoami`,
 			command`svc token list`,
@@ -65,7 +66,7 @@ function line(
 	const ended = hasExpired(expires_at, now) ? html` <span class="warn">has ended</span>` : "";
 	const ends = expires_at === null ? "never" : html`${time(expires_at)}${ended}`;
 	const button = html`<form method="post" action="/console/account">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End the token ${name}">End</button></form>`;
-	return html`<tr><th scope="row">${name}</th><td data-label="Begins with" class="key">${prefix}</td><td data-label="May">${scopes.replaceAll(",", ", ")}</td><td data-label="Limits">${limitsOf(limits)}</td><td data-label="Last used">${last_used_at === null ? "never" : time(last_used_at)}</td><td data-label="Ends">${ends}</td><td>${button}</td></tr>`;
+	return html`<tr><th scope="row">${name}</th><td data-label="Begins with" class="key">${prefix}</td><td data-label="May">${scopes.replaceAll(",", ", ")}</td><td data-label="Limits">${limitsOf(limits)}</td><td data-label="Last used">${last_used_at === null ? "never" : html`<a href="/console/audit?token=${id}" aria-label="What the token ${name} did">${time(last_used_at)}</a>`}</td><td data-label="Ends">${ends}</td><td>${button}</td></tr>`;
 }
 
 function limitsOf({ realm_id, environment, engines }: Pick<ApiToken, "realm_id" | "environment" | "engines">): string {

@@ -82,6 +82,25 @@ test("a realm's keys are shown a few in each step", async () => {
 	assert.equal(scheduler.steps - before, Math.ceil(KEYS / 50));
 });
 
+test("the page of a realm's keys asks the store as many questions however many keys there are", async () => {
+	let questions = 0;
+	const counting = <Noun extends object>(noun: Noun): Noun =>
+		new Proxy(noun, {
+			get(target, name) {
+				const found: unknown = Reflect.get(target, name);
+				if (typeof found !== "function") return found;
+				return (...given: unknown[]) => {
+					questions++;
+					return Reflect.apply(found, target, given);
+				};
+			},
+		});
+	const { realms, secrets, audit } = rules.store;
+	const store = { ...rules.store, realms: counting(realms), secrets: counting(secrets), audit: counting(audit) };
+	await open(secretsPages({ ...needs, store }));
+	assert.ok(questions <= 5, `${questions} questions about ${KEYS} keys`);
+});
+
 const list = () => open(secretsPages(needs));
 
 for (const [sort, page] of [

@@ -1,5 +1,6 @@
 import { check } from "../../http/input.ts";
 import type { Environment } from "../../messages.ts";
+import { authorize } from "../../policy/authorize.ts";
 import { diffSecrets } from "../../secrets/diff.ts";
 import { Diff, type Difference, Promote } from "../../secrets/model.ts";
 import { type PromotionNeeds, promoteSecrets } from "../../secrets/promotion.ts";
@@ -16,12 +17,12 @@ import { COLUMNS } from "./secrets.ts";
 /** Dependencies of the page that compares environments. */
 export type ComparePageNeeds = BulkNeeds & PromotionNeeds & LargePageNeeds;
 
-/** Keys that differ and are shown: as many as can be copied at once. */
+/** Keys that differ and are shown: as many as can be promoted at once. */
 const MAX_SHOWN = 1000;
 
 const PATH = /^\/console\/realms\/([^/]+)\/compare$/;
 
-/** Two environments side by side, without values, and copying from one to the other. */
+/** Two environments side by side, without values, and promoting from one to the other. */
 export function comparePage(needs: ComparePageNeeds): Endpoint[] {
 	return [
 		{ method: "GET", path: PATH, answer: (visit) => needs.comparisons.run(() => compare(needs, visit), visit.actor) },
@@ -56,7 +57,7 @@ function choosing(slug: string, { from, to }: Pair): Html {
 <p class="quiet">The server compares the values and shows none. Comparing is recorded in the audit log.</p>`;
 }
 
-/** Shows which keys differ; with a form token, also what copies them. */
+/** Shows which keys differ; with a form token, also what promotes them. */
 async function differences(
 	needs: ComparePageNeeds,
 	{ actor, params: [slug = ""] }: Visit,
@@ -71,14 +72,14 @@ async function differences(
 		row(difference, index, pair, token !== undefined),
 	);
 	const list = table(
-		`${isAll ? "" : "The first "}${found.length} that differ`,
-		["Key", from, to, "Difference", `Copy to ${to}`],
+		`${isAll ? "" : "The first "}${found.length} that differ. Versions count in each environment separately: the same number does not mean the same value.`,
+		["Key", from, to, "Difference", ...(token === undefined ? [] : [`Promote to ${to}`])],
 		rows,
 	);
 	const rest = isAll ? "" : html`<p class="warn">There are more: <code>svc diff</code> shows all.</p>`;
 	if (token === undefined) return html`<h2>${from} and ${to} differ</h2>${list}${rest}${same}`;
 	return html`<h2>${from} and ${to} differ</h2><form method="post" action="/console/realms/${slug}/compare">${token}<input type="hidden" name="from" value="${from}"><input type="hidden" name="to" value="${to}">${list}${rest}${same}
-<section class="box" aria-labelledby="copy"><h2 id="copy">Copy to ${to}</h2><p>Value, comment and expiry of the keys that you ticked become a new version in ${to}: all of them or, if one has changed since this page was made, none. Keys that only ${to} has stay.</p><p><label><input type="checkbox" name="sure" value="yes" required> I have looked at what changes in ${to}</label></p><p><button>Copy the ticked keys</button></p></section></form>`;
+<section class="box" aria-labelledby="promote"><h2 id="promote">Promote to ${to}</h2><p>Value, comment and expiry of the keys that you ticked become a new version in ${to}. The next page names them and asks you to confirm. Keys that only ${to} has stay.</p><p><button name="action" value="look">Promote the ticked keys</button></p></section></form>`;
 }
 
 /** Reads the keys that differ, up to a page of them, and counts those that do not. */
@@ -104,10 +105,11 @@ function row(
 ): Html {
 	const version = (one: number | null) => (one === null ? "not set" : `v${one}`);
 	const box =
-		!mayWrite || from_version === null
-			? ""
-			: html`<label><input type="checkbox" name="copy.${index}" value="${from_version}.${to_version ?? ""}.${key}"> Copy<span class="hidden"> ${key}</span></label>`;
-	return html`<tr><th scope="row" class="key">${key}</th><td data-label="${pair.from}">${version(from_version)}</td><td data-label="${pair.to}">${version(to_version)}</td><td data-label="Difference">${wordOf(status, pair)}</td><td data-label="Copy">${box}</td></tr>`;
+		from_version === null
+			? html`<span class="quiet">not in ${pair.from}</span>`
+			: html`<label><input type="checkbox" name="key.${index}" value="${from_version}.${to_version ?? ""}.${key}"> Promote<span class="hidden"> ${key}</span></label>`;
+	const cell = mayWrite ? html`<td data-label="Promote">${box}</td>` : "";
+	return html`<tr><th scope="row" class="key">${key}</th><td data-label="${pair.from}">${version(from_version)}</td><td data-label="${pair.to}">${version(to_version)}</td><td data-label="Difference">${wordOf(status, pair)}</td>${cell}</tr>`;
 }
 
 function wordOf(status: Difference["status"], { from, to }: Pair): string {
@@ -115,22 +117,58 @@ function wordOf(status: Difference["status"], { from, to }: Pair): string {
 	return status === "only_in_to" ? `only in ${to}` : `differs: replaces the value of ${to}`;
 }
 
-async function promote(needs: ComparePageNeeds, { actor, params: [slug = ""], form }: Visit): Promise<Moved> {
-	const { from, to } = check(Diff, { from: form.from, to: form.to });
+type Ticked = ReturnType<typeof ticked>;
+
+async function promote(needs: ComparePageNeeds, visit: Visit): Promise<Page | Moved> {
+	const { actor, form } = visit;
+	const [slug = ""] = visit.params;
+	const pair = check(Diff, { from: form.from, to: form.to });
+	const { from, to } = pair;
 	const back = address`/console/realms/${slug}/compare?from=${from}&to=${to}`;
 	const secrets = ticked(form);
-	if (secrets.length === 0) return { to: back, message: "Nothing is copied: tick the keys to copy." };
-	if (form.sure !== "yes") return { to: back, message: "Nothing is copied: tick that you have looked at it." };
-	const written = await promoteSecrets(needs, actor, slug, check(Promote, { from, to, secrets }));
-	const what = written.length === 1 ? "1 key is copied" : `${written.length} keys are copied`;
-	return { to: back, message: `${what} from ${from} to ${to}.` };
+	if (secrets.length === 0) return { to: back, message: "Nothing is promoted: tick the keys to promote." };
+	const given = check(Promote, { from, to, secrets });
+	if (form.action !== "promote") return askToPromote(needs, visit, pair, secrets);
+	await promoteSecrets(needs, actor, slug, given);
+	return { to: back, message: `Promoted from ${from} to ${to}: ${named(secrets)}.` };
+}
+
+/** Keys that a message names. */
+const MAX_NAMED = 10;
+
+function named(secrets: Ticked): string {
+	const keys = secrets.slice(0, MAX_NAMED).map(({ key }) => key);
+	const rest = secrets.length - keys.length;
+	return rest === 0 ? keys.join(", ") : `${keys.join(", ")} and ${rest} more`;
+}
+
+/** Names the ticked keys, and what happens to each, before anything is written. */
+async function askToPromote(
+	needs: ComparePageNeeds,
+	{ actor, token, params: [slug = ""] }: Visit,
+	{ from, to }: Pair,
+	secrets: Ticked,
+): Promise<Page> {
+	await authorize(needs, actor, slug, { capability: "secrets:write", environment: to });
+	const lines = secrets.map(({ key, from_version, to_version }, index) => {
+		const kept = html`<input type="hidden" name="key.${index}" value="${from_version}.${to_version ?? ""}.${key}">`;
+		const effect = to_version === null ? `new in ${to}` : `replaces version ${to_version} of ${to}`;
+		return html`<tr><th scope="row" class="key">${key}${kept}</th><td data-label="Promoted">version ${from_version} of ${from}</td><td data-label="Effect">${effect}</td></tr>`;
+	});
+	const what = secrets.length === 1 ? "1 key" : `${secrets.length} keys`;
+	return {
+		...inRealm(slug, "Secrets", await mayIn(needs, actor, slug)),
+		title: `Promote ${what} from ${from} to ${to}?`,
+		body: html`<form method="post" action="/console/realms/${slug}/compare">${token}<input type="hidden" name="action" value="promote"><input type="hidden" name="from" value="${from}"><input type="hidden" name="to" value="${to}">${table("Value, comment and expiry of each are written to the other environment", ["Key", "Promoted", "Effect"], lines)}<p>All of them are written or, if one has changed since you looked, none.</p><p><button>Promote ${what} to ${to}</button></p></form><p><a href="/console/realms/${slug}/compare?from=${from}&to=${to}">Back without promoting</a></p>`,
+		commands: [command`svc promote ${secrets[0]?.key ?? "KEY"} --from ${from} --to ${to} --realm ${slug}`],
+	};
 }
 
 const TICKED = /^(\d{1,15})\.(\d{0,15})\.(.+)$/s;
 
 /** Reads the ticked keys with the versions that their person saw. */
 function ticked(form: Fields): { key: string; from_version: number; to_version: number | null }[] {
-	const names = Object.keys(form).filter((name) => name.startsWith("copy."));
+	const names = Object.keys(form).filter((name) => name.startsWith("key."));
 	return names.flatMap((name) => {
 		const [, from = "", to = "", key = ""] = TICKED.exec(form[name] ?? "") ?? [];
 		return key === "" ? [] : [{ key, from_version: Number(from), to_version: to === "" ? null : Number(to) }];

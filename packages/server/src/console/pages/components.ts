@@ -8,6 +8,11 @@ export function time(instant: string): Html {
 	return html`<time datetime="${instant}">${instant.slice(0, 16).replace("T", " ")} UTC</time>`;
 }
 
+/** Writes a count with its noun. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+	return `${count} ${count === 1 ? one : many}`;
+}
+
 /** Offers values to choose from, one of which may be chosen already. */
 export function options(values: readonly string[], chosen?: string): Html[] {
 	return values.map((one) =>
@@ -22,7 +27,7 @@ export function roleOptions(chosen?: string): Html[] {
 	return options(["viewer", "member", "admin"], chosen);
 }
 
-/** Says what each role lets somebody do, for who chooses one. */
+/** Lists what each role allows, for a person who chooses one. */
 export const ROLES_IN_WORDS = html`<p class="quiet">A viewer sees every value, also of prod. A member also writes values. An admin also deletes them, and gives roles.</p>`;
 
 /** Offers the scopes of a token. */
@@ -53,10 +58,10 @@ export function enginesIn(form: Fields): string[] | null {
 	return ticked.length === 0 ? null : ticked.map((name) => form[name] ?? "");
 }
 
-/** Makes a table; below 46 rem each row becomes a block, with the headings before its cells. */
-export function table(caption: string, headings: readonly string[], rows: readonly Html[]): Html {
+/** Makes a table; below 46 rem each row becomes a block, with the headings before its cells. @param kind classes for the stylesheet */
+export function table(caption: string, headings: readonly string[], rows: readonly Html[], kind = "stack"): Html {
 	const cells = headings.map((heading) => html`<th scope="col">${heading}</th>`);
-	return html`<table class="stack"><caption>${caption}</caption><thead><tr>${cells}</tr></thead><tbody>${rows}</tbody></table>`;
+	return html`<table class="${kind}"><caption>${caption}</caption><thead><tr>${cells}</tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 /** Links to the next page of a list. @param to its address, given the cursor */

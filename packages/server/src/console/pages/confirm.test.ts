@@ -4,6 +4,8 @@ import { anActor } from "../../testing/actor.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import { html, targetOf } from "../html.ts";
 import type { Endpoint, Visit } from "../page.ts";
+import { allLeasesPage } from "./all-leases.ts";
+import { deletedRealmsPage } from "./deleted-realms.ts";
 import { enginePage } from "./engine.ts";
 import { invitationPages } from "./invitations.ts";
 import { keysPage } from "./keys.ts";
@@ -11,8 +13,9 @@ import { machinePage } from "./machine.ts";
 import { machinesPage } from "./machines.ts";
 import { membersPage } from "./members.ts";
 import { newTokenPage } from "./new-token.ts";
-import { peoplePage } from "./people.ts";
+import { personPage } from "./person.ts";
 import { providerPage } from "./provider.ts";
+import { realmSettingsPage } from "./realm-settings.ts";
 import { secretPage } from "./secret.ts";
 import { trustPage } from "./trust.ts";
 
@@ -71,7 +74,7 @@ test("a value of prod is shown only within 5 minutes of signing in with the pass
 	assert.equal(await post(secretPage, 60, reveal("dev")), "rule");
 });
 
-test("a session that began at a provider is asked again at once, unless the provider says that the person has just signed in there", async () => {
+test("a session that began at a provider is asked again immediately, unless the provider says that the person has just signed in there", async () => {
 	const reveal = { form: { action: "reveal" }, query: { env: "prod" }, provider: "corp" };
 	assert.match(await post(secretPage, 0, reveal), /^\/console\/confirm\?/);
 	assert.match(await post(secretPage, 0, { ...reveal, confirmed: 6 }), /^\/console\/confirm\?/);
@@ -91,11 +94,11 @@ test("a role is given only within 5 minutes, and taken away at any time", async 
 });
 
 test("what lets in, administers or replaces a key is done only within 5 minutes, and ended at any time", async () => {
-	const asked = "/console/confirm?target=%2Fconsole%2Fpeople";
+	const asked = "/console/confirm?target=%2Fconsole%2Fpeople%2Fshop";
 	for (const action of ["enable", "promote", "reset", "drop-factors"])
-		assert.equal(await post(peoplePage, 6, { form: { action, user_id: "eve" } }), asked, action);
+		assert.equal(await post(personPage, 6, { form: { action } }), asked, action);
 	for (const action of ["disable", "demote", "revoke"])
-		assert.notEqual(await reached(peoplePage, { action, user_id: "eve" }, {}, 60), asked, action);
+		assert.notEqual(await reached(personPage, { action }, {}, 60), asked, action);
 	const key = { form: { purpose: "record", sure: "yes" } };
 	assert.equal(await post(keysPage, 6, key), "/console/confirm?target=%2Fconsole%2Fkeys");
 	const settings = { action: "try", "f.address": "redis.test", "f.password": "typed" };
@@ -128,6 +131,21 @@ test("what lets somebody in is made only within 5 minutes", async () => {
 			async () => assert.doesNotMatch(await reached(pages, form, query), /confirm/),
 			pages.name,
 		);
+	}
+});
+
+test("a realm is changed, deleted or restored, and a lease abandoned, only within 5 minutes", async () => {
+	const deleting = (needs: never) =>
+		realmSettingsPage(needs).filter(({ path }) => path.test("/console/realms/a/settings/delete"));
+	const done: [pages: Parameters<typeof post>[0], form: object][] = [
+		[realmSettingsPage, { name: "Shop" }],
+		[deleting, { again: "shop" }],
+		[deletedRealmsPage, { id: "id", was: "shop", slug: "shop" }],
+		[allLeasesPage, { reason: "gone" }],
+	];
+	for (const [pages, form] of done) {
+		assert.match(await post(pages, 6, { form }), /^\/console\/confirm\?target=/, pages.name);
+		assert.doesNotMatch(await reached(pages, form, {}), /confirm/, pages.name);
 	}
 });
 

@@ -66,7 +66,6 @@ async function ask(
 	return {
 		title: "Is it you?",
 		status: refused?.status ?? 200,
-		above: [["Realms", address`/console`]],
 		body: html`${problem}<p>What you are about to do shows a value of prod, gives somebody access or changes how the server works. Confirm that it is you: nothing has shown that within the last 5 minutes.</p>${account?.password === null ? await atProviders(needs, visit, to) : withPassword(visit, to)}`,
 	};
 }
@@ -110,8 +109,10 @@ async function confirm(needs: ConfirmNeeds, visit: Visit): Promise<Moved | Page>
 		const name = fieldOf(visit, "provider");
 		return unlessRefused(needs, visit, form.target, () => confirmAtProvider(needs, visit, name));
 	}
-	await proveOwner(needs, actor, form.password || undefined, "confirm that it is you");
-	return confirmed(needs, visit, form.target);
+	return unlessRefused(needs, visit, form.target, async () => {
+		await proveOwner(needs, actor, form.password || undefined, "confirm that it is you");
+		return confirmed(needs, visit, form.target);
+	});
 }
 
 function confirmed({ system }: ConfirmNeeds, { notes }: Visit, target: string | undefined): Moved {

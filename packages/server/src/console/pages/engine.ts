@@ -11,10 +11,11 @@ import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { type Field, schemaField, settingsIn, textsOf } from "../settings-fields.ts";
 import { keepTyped, type Refused, settingsForm, storeSettings } from "../settings-form.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
+import { type EngineRealmNeeds, ownConfigurations } from "./engine-realms.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** Dependencies of the page of an engine. */
-export type EnginePageNeeds = EngineNeeds & AskAgainNeeds;
+export type EnginePageNeeds = EngineNeeds & AskAgainNeeds & EngineRealmNeeds;
 
 const PATH = /^\/console\/engines\/([^/]+)$/;
 const REMOVE = /^\/console\/engines\/([^/]+)\/remove$/;
@@ -78,9 +79,9 @@ async function pageWith(needs: EnginePageNeeds, visit: Visit, scope: ConfigScope
 		...frame(visit),
 		title: `Engine ${type}`,
 		...(refused === undefined ? {} : { status: refused.why.status }),
-		body: html`<p>${entry.descriptor.description}</p><h2>Configuration ${isOf}</h2>${stateOf(entry, stored)}
+		body: html`<p>${entry.descriptor.description}</p><h2>Configuration ${isOf}</h2>${stateOf(entry, scope, stored)}
 ${entry.unavailable === undefined ? form(entry, visit, scope, stored, refused) : ""}
-${stored === undefined && entry.unavailable === undefined ? "" : removing(scope)}${slug === undefined ? ofOneRealm(type) : html`<p><a href="/console/engines/${type}">The configuration for all realms</a></p>`}`,
+${stored === undefined && entry.unavailable === undefined ? "" : removing(scope)}${slug === undefined ? await ownConfigurations(needs, visit.actor, type) : html`<p><a href="/console/engines/${type}">The configuration for all realms</a></p>`}`,
 		commands: [
 			joined(command`svc engine show ${type}`, ...whose),
 			joined(
@@ -107,9 +108,17 @@ async function storedAt(needs: EngineNeeds, { actor }: Visit, scope: ConfigScope
 	}
 }
 
-function stateOf({ unavailable }: CatalogEntry, stored: { status: string } | undefined): Html {
+function stateOf(
+	{ unavailable, descriptor }: CatalogEntry,
+	{ slug }: ConfigScope,
+	stored: { status: string } | undefined,
+): Html {
 	if (unavailable !== undefined) return html`<p class="bad">The engine cannot be used: ${unavailable}</p>`;
-	if (stored === undefined) return html`<p>There is none.</p>`;
+	if (stored === undefined && slug !== undefined)
+		return html`<p>The realm has none of its own. The one for all realms serves it, if that names the realm.</p>`;
+	if (stored === undefined && descriptor.config_schema.required.length === 0)
+		return html`<p>None is stored, and none is needed.</p>`;
+	if (stored === undefined) return html`<p>There is none: the engine serves only realms with one of their own.</p>`;
 	const isHealthy = stored.status.startsWith("healthy");
 	return isHealthy
 		? html`<p>It works: ${stored.status}.</p>`
@@ -142,10 +151,6 @@ function form(
 
 function removing({ type, slug = "" }: ConfigScope): Html {
 	return html`<p><a href="/console/engines/${type}/remove?realm=${slug}">Remove this configuration</a></p>`;
-}
-
-function ofOneRealm(type: string): Html {
-	return html`<h2>For one realm</h2><p>A realm may have a configuration of its own, which overrides the one for all realms.</p><form method="get" action="/console/engines/${type}" class="row"><p><label for="realm">Slug of the realm</label><input id="realm" name="realm" type="text" autocomplete="off" spellcheck="false" autocapitalize="off"></p><p><button>Open</button></p></form>`;
 }
 
 async function store(needs: EnginePageNeeds, visit: Visit): Promise<Page | Moved> {

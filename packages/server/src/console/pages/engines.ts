@@ -5,6 +5,7 @@ import { command } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { table } from "./components.ts";
+import { realmsWithOwn } from "./engine-realms.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** The engines, for the instance admin: their state, and the way to the configuration of each. */
@@ -23,7 +24,7 @@ async function engines(needs: EngineNeeds, { actor }: Visit): Promise<Page> {
 			const isConfigured = (await needs.store.engines.config(type, "", "active")) !== undefined;
 			const isKnown = needs.catalog.byType.get(type) === entry;
 			const name = isKnown ? html`<a href="/console/engines/${type}">${type}</a>` : html`${type}`;
-			return html`<tr><th scope="row" class="type">${name}</th><td data-label="What it does">${entry.descriptor.description}</td><td data-label="State" class="whole">${stateOf(entry, states[index])}</td><td data-label="For all realms" class="whole">${isConfigured ? "configured" : without(entry)}</td><td data-label="Processes">${states[index]?.processes ?? 0}</td><td data-label="Open leases">${isKnown ? open : ""}</td></tr>`;
+			return html`<tr><th scope="row" class="type">${name}</th><td data-label="What it does">${entry.descriptor.description}</td><td data-label="State" class="whole">${stateOf(entry, states[index])}</td><td data-label="For all realms" class="whole">${isConfigured ? "configured" : without(entry)}${ofRealms(await realmsWithOwn(needs, type))}</td><td data-label="Processes">${states[index]?.processes ?? 0}</td><td data-label="Open leases">${isKnown ? open : "see the engine that is used"}</td></tr>`;
 		}),
 	);
 	const headings = ["Engine", "What it does", "State", "For all realms", "Processes", "Open leases"];
@@ -33,6 +34,12 @@ async function engines(needs: EngineNeeds, { actor }: Visit): Promise<Page> {
 		body: html`${table("Engines of this server", headings, rows)}<p class="quiet">An engine makes credentials that expire. Its configuration says where, and for which realms.</p>`,
 		commands: [command`svc engine list`, command`svc status`],
 	};
+}
+
+/** Says how many realms have a configuration of their own. */
+function ofRealms({ length }: readonly string[]): string {
+	if (length === 0) return "";
+	return length === 1 ? "; 1 realm has its own" : `; ${length} realms have their own`;
 }
 
 function without({ descriptor }: CatalogEntry): string {

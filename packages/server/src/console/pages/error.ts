@@ -35,6 +35,6 @@ export function errorPage({ status, code, message }: AppError, from?: string): P
 	return {
 		title: TITLES_OF_CODES[code] ?? TITLES[status] ?? "This did not work",
 		status,
-		body: html`<p class="error" role="alert">${message}</p>${help}${again}<p><a href="/console">Your realms</a></p>`,
+		body: html`<p class="error" role="alert">${message}</p>${help}${again}`,
 	};
 }

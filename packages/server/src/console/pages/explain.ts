@@ -7,6 +7,7 @@ import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { options, table } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
+import { rightOf } from "./rights.ts";
 import { COLUMNS } from "./secrets.ts";
 
 /** Dependencies of the page that explains rights. */
@@ -26,7 +27,7 @@ async function explain(needs: ExplainPageNeeds, { actor, params: [slug = ""], qu
 	const found = await explainAccess(needs, actor, { realm: slug, user, capability: undefined, environment });
 	const rows = found.verdicts.map(
 		({ capability, scope, allowed, reason, command }) =>
-			html`<tr><th scope="row">${capability}, ${scope}</th><td data-label="Allowed">${allowed ? "yes" : html`<span class="bad">no</span>`}</td><td data-label="Why">${reason}</td><td data-label="What gives it">${command === "" ? "" : html`<code>${command}</code>`}</td></tr>`,
+			html`<tr><th scope="row">${rightOf(capability, scope)}</th><td data-label="Allowed">${allowed ? "yes" : html`<span class="bad">no</span>`}</td><td data-label="Why">${reason}</td><td data-label="What gives it">${command === "" ? "" : html`<code>${command}</code>`}</td></tr>`,
 	);
 	const who = user ?? "you";
 	const standing = found.disabled ? html`<p class="bad">The account is disabled.</p>` : "";
@@ -36,7 +37,7 @@ async function explain(needs: ExplainPageNeeds, { actor, params: [slug = ""], qu
 		...inRealm(slug, "Members", may),
 		title: `What ${who} may do in ${slug}`,
 		above: [...(inRealm(slug, "Members").above ?? []), ["Members", address`/console/realms/${slug}/members`]],
-		body: html`${form(slug, user ?? "", environment, may("policy:manage"))}${standing}<p>${standingOf(found)}</p>${table("Each right, and its reason", ["Right and scope", "Allowed", "Why", "What gives it"], rows)}`,
+		body: html`${form(slug, user ?? "", environment, may("policy:manage"))}${standing}<p>${standingOf(found)}</p>${table("Each right, and its reason", ["May they", "Allowed", "Why", "What gives it"], rows)}`,
 		commands: [joined(command`svc policy explain --realm ${slug}`, ...about, ...where)],
 	};
 }

@@ -7,8 +7,9 @@ import { command } from "../command.ts";
 import { type Address, address, type Html, html, targetOf } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { ANSWER, signedIn } from "../passkey.ts";
+import { ofAccount } from "./account-frame.ts";
 import { table, time } from "./components.ts";
-import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
+import { askForWaiting, copied, keepOnce, keepWaiting, ONCE_SECONDS, onceBox, takeOnce, takeWaiting } from "./once.ts";
 import { addingPasskey, type FactorPageNeeds, holderOf, inPlaceOfCode, makingPasskey, stateOf } from "./passkeys.ts";
 import { qrPicture } from "./qr-picture.ts";
 
@@ -41,10 +42,7 @@ async function factors(needs: FactorPageNeeds, visit: Visit): Promise<Page> {
 	return {
 		title: "Second factor",
 		...(shown === undefined ? {} : { refresh: ONCE_SECONDS }),
-		above: [
-			["Realms", address`/console`],
-			["Your account", address`/console/account`],
-		],
+		...ofAccount("Second factor"),
 		body: html`${shown ?? ""}${list}${codes}<h2>Add an authenticator app</h2><p>Your login then asks for a code of the app. API tokens and sign-ins at a provider need no code.</p>
 <form method="post" action="/console/account/factors">${visit.token}<input type="hidden" name="action" value="add">${proof("add")}<p><button>Show the QR code</button></p></form>
 ${addingPasskey(needs, visit.token, proof("passkey"))}`,
@@ -53,13 +51,14 @@ ${addingPasskey(needs, visit.token, proof("passkey"))}`,
 }
 
 async function shownOnce({ system }: FactorPageNeeds, visit: Visit): Promise<Html | undefined> {
-	const secret = takeOnce(visit, system, targetOf(SECRET));
+	const secret = takeOnce(visit, system, targetOf(SECRET)) ?? takeWaiting(visit, system, targetOf(SECRET));
 	if (secret !== undefined) {
-		const [, link = ""] = secret.split("\n");
+		const [text = "", link = ""] = secret.split("\n");
 		const note =
-			"Scan the code with the app, type the secret into it, or open the link with it. Then confirm it below with the first code.";
-		const label = "QR code of the link above, for an authenticator app";
-		return onceBox("Secret for the app", secret, note, await qrPicture(link, label));
+			"Scan the picture with the app, type the secret into it, or open the link with it. Then confirm it below with the first code.";
+		const picture = await qrPicture(link, "QR code of the link, for an authenticator app");
+		const more = html`${picture}<p>The same as a link</p>${copied("app-link", link, "Copy the link")}`;
+		return onceBox("Secret for the app", text, note, more);
 	}
 	const codes = takeOnce(visit, system, targetOf(CODES));
 	if (codes === undefined) return undefined;
@@ -114,11 +113,12 @@ async function change(needs: FactorPageNeeds, visit: Visit): Promise<Moved> {
 	switch (form.action) {
 		case "add": {
 			const { secret, url } = await addFactor(needs, actor, { type: "totp", ...asked() });
-			return once(needs, visit, SECRET, `${secret}\n${url}`, "Confirm the app with its first code.");
+			const text = `${secret}\n${url}`;
+			keepWaiting(visit.notes, needs.system, targetOf(SECRET), text);
+			return once(needs, visit, SECRET, text, "Confirm the app with its first code.");
 		}
 		case "confirm": {
-			const { code } = check(ConfirmFactor, { code: form.code });
-			const { recovery_codes } = await confirmFactor(needs, actor, fieldOf(visit, "id"), code);
+			const recovery_codes = await confirmApp(needs, visit);
 			return confirmed(needs, visit, recovery_codes, "Confirmed: your login asks for a code now");
 		}
 		case "add-passkey": {
@@ -140,6 +140,16 @@ async function change(needs: FactorPageNeeds, visit: Visit): Promise<Moved> {
 			await removeFactor(needs, actor, fieldOf(visit, "id"), asked());
 			return { to: HOME, message: "The second factor is removed." };
 	}
+}
+
+/** Confirms the app with its first code. A wrong one shows the secret again. */
+async function confirmApp(needs: FactorPageNeeds, visit: Visit): Promise<readonly string[]> {
+	const { actor, form, notes } = visit;
+	askForWaiting(notes);
+	const { code } = check(ConfirmFactor, { code: form.code });
+	const { recovery_codes } = await confirmFactor(needs, actor, fieldOf(visit, "id"), code);
+	notes.waiting = undefined;
+	return recovery_codes;
 }
 
 function confirmed(needs: FactorPageNeeds, visit: Visit, codes: readonly string[], what: string): Moved {

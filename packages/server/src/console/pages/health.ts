@@ -1,11 +1,14 @@
+import type { Examination } from "../../doctor/findings.ts";
 import { checkHealth, type HealthNeeds } from "../../health/health.ts";
 import type { History, Span } from "../../health/history.ts";
+import type { Actor } from "../../policy/model.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
 import { type ChainPageNeeds, chainLine } from "./chain.ts";
 import { bars } from "./chart.ts";
-import { table } from "./components.ts";
+import { table, time } from "./components.ts";
+import { verdictOf } from "./doctor.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** Dependencies of the page of the server's health. */
@@ -29,13 +32,32 @@ async function health(needs: HealthPageNeeds, { actor, query }: Visit): Promise<
 	return {
 		...ofServer("Health", actor),
 		title: "Health",
-		body: html`<p>${status === "healthy" ? html`<strong>The server is healthy.</strong>` : html`<strong class="bad">The server is unhealthy.</strong>`} Version ${version}.</p>
+		body: html`<p>${verdict(status === "healthy", needs.server.doctor.findings.last(), actor)} Version ${version}.</p>
 ${details === undefined ? html`<p class="bad">The database does not answer.</p>` : leases(details)}
 ${await chainLine(needs, actor)}
 <nav class="tabs" aria-label="Time"><ul>${links}</ul></nav>${charts(spans, of)}${numbers(spans, of)}
 <p class="quiet">Counted since the server's start, in memory. <code>/metrics</code> has the same for Prometheus.</p>`,
 		commands: [command`svc status`],
 	};
+}
+
+/** Gives one verdict: what the doctor found last counts, too. Only the instance admin sees what it was. */
+function verdict(isHealthy: boolean, examined: Examination | undefined, { instance_admin }: Actor): Html {
+	if (!isHealthy)
+		return html`<strong class="bad">The server is unhealthy: its database or its keys do not work.</strong>`;
+	const link = html`<a href="${address`/console/doctor`}">Doctor</a>`;
+	if (examined === undefined) {
+		const more = instance_admin
+			? html` The page ${link} looks at everything else; nobody has opened it since the start.`
+			: "";
+		return html`<strong>The server is healthy: it reads, writes and encrypts.</strong>${more}`;
+	}
+	const isFailing = examined.checks.some(({ status }) => status === "failed");
+	const first = isFailing
+		? html`<strong class="bad">The server reads, writes and encrypts, but has problems.</strong>`
+		: html`<strong>The server is healthy.</strong>`;
+	const found = instance_admin ? html` ${verdictOf(examined.checks)} ${time(examined.at)}, ${link}.` : "";
+	return html`${first}${found}`;
 }
 
 function leases({

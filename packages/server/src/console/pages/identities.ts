@@ -1,6 +1,5 @@
 import { type AccountNeeds, changePassword } from "../../accounts/accounts.ts";
 import { ChangePassword } from "../../accounts/model.ts";
-import { AppError } from "../../errors.ts";
 import { AskedAgain } from "../../factors/model.ts";
 import { confirmedFactors } from "../../factors/use.ts";
 import { check } from "../../http/input.ts";
@@ -9,6 +8,8 @@ import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { type PasskeyPageNeeds, signedIn } from "../passkey.ts";
+import { Misfilled } from "../refused-form.ts";
+import { ofAccount } from "./account-frame.ts";
 import { table, time } from "./components.ts";
 import { askAgain } from "./confirm.ts";
 import { holderOf, inPlaceOfCode } from "./passkeys.ts";
@@ -41,10 +42,7 @@ async function identities(needs: IdentityPageNeeds, visit: Visit): Promise<Page>
 			: table("Identities that sign in to your account", ["Provider", "Issuer", "Subject", "Since", "Unlink"], lines);
 	return {
 		title: "How you sign in",
-		above: [
-			["Realms", address`/console`],
-			["Your account", address`/console/account`],
-		],
+		...ofAccount("Password and linked identities"),
 		body: html`${has_password ? newPassword(asked, actor.email, token) : html`<p>You have no password: you sign in at a provider.</p>`}<h2>Linked identities</h2>${list}`,
 		commands: [
 			command`svc account identities`,
@@ -90,7 +88,7 @@ async function change(needs: IdentityPageNeeds, visit: Visit): Promise<Moved> {
 	const typed = { current_password: form.current_password || undefined, code: form.code || undefined };
 	const passkey = () => signedIn(needs, form, holderOf(visit));
 	if (form.action === "password") {
-		if (form.new_password !== form.again) throw new AppError("validation_failed", "the two passwords differ");
+		if (form.new_password !== form.again) throw new Misfilled("again", "the two passwords differ");
 		const given = check(ChangePassword, { ...typed, new_password: form.new_password });
 		await changePassword(needs, actor, { ...given, passkey: passkey() });
 		return { to, message: "The password is changed, and your other sessions have ended." };

@@ -1,4 +1,4 @@
-import { type LeaseNeeds, listRealmLeases, revokeLease } from "../../leases/leases.ts";
+import { getLease, type LeaseNeeds, listRealmLeases, revokeLease } from "../../leases/leases.ts";
 import type { LeaseState, ListedLease } from "../../leases/model.ts";
 import { type Names, nameIn, namesOf } from "../../names.ts";
 import type { QuestionNeeds } from "../../semaphore.ts";
@@ -9,9 +9,10 @@ import { bars } from "./chart.ts";
 import { table, time } from "./components.ts";
 import type { MemberPageNeeds } from "./members.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
+import { abandoning, type StuckNeeds, stuckTable } from "./stuck-leases.ts";
 
 /** Dependencies of the page of a realm's leases. */
-export type LeasePageNeeds = LeaseNeeds & MemberPageNeeds & QuestionNeeds;
+export type LeasePageNeeds = LeaseNeeds & MemberPageNeeds & QuestionNeeds & StuckNeeds;
 
 /** Leases of each state that the page shows. */
 const PAGE = 100;
@@ -37,33 +38,49 @@ async function leases(needs: LeasePageNeeds, { actor, params: [slug = ""], token
 	);
 	const now = needs.system.now().getTime();
 	const mayEnd = ({ user_id }: ListedLease) => user_id === actor.user_id || may("realms:manage");
-	const rows = live.map((lease) => liveRow(slug, lease, now, people, mayEnd(lease) ? token : undefined));
+	const button = (lease: ListedLease, label: string) =>
+		mayEnd(lease)
+			? html`<form method="post" action="/console/realms/${slug}/leases">${token}<input type="hidden" name="id" value="${lease.id}"><button aria-label="${label}: ${lease.name}">${label}</button></form>`
+			: undefined;
+	const actions = (lease: ListedLease) => {
+		const [again, end] = [button(lease, "Try now"), actor.instance_admin ? abandoning(lease) : undefined];
+		return again === undefined && end === undefined ? undefined : html`${again ?? ""}${end ?? ""}`;
+	};
+	const alive = liveTable(live, now, people, (lease) => button(lease, "End now"));
+	const waiting = await stuckTable(needs, { leases: stuck, people, isOfAllRealms: false, actions });
+	const note = actor.instance_admin
+		? ""
+		: html`<p class="quiet">An instance admin can abandon one that cannot be revoked.</p>`;
 	return {
 		...inRealm(slug, "Leases", may),
 		title: `Leases of ${slug}`,
-		body: html`${live.length === 0 ? html`<p>No live lease. A lease is a credential that an engine made and that expires.</p>` : html`${ending(live, now)}${table("Live, the first to end on top", ["Credential", "Engine", "For", "Left", "Ends", "End it"], rows)}`}
-<h2>Not revoked yet</h2>${stuck.length === 0 ? html`<p>None: every credential that had to be revoked is gone.</p>` : stuckTable(stuck, people)}`,
-		commands: [command`svc lease list --realm ${slug}`, command`svc lease revoke LEASE-ID --realm ${slug}`],
+		body: html`${live.length === 0 ? html`<p>No live lease. A lease is a credential that an engine made and that expires.</p>` : html`${ending(live, now)}${alive}`}
+<h2>Not revoked yet</h2>${stuck.length === 0 ? html`<p>None: every credential that had to be revoked is gone.</p>` : html`${waiting}${note}`}`,
+		commands: [
+			command`svc lease list --realm ${slug}`,
+			command`svc lease revoke LEASE-ID --realm ${slug}`,
+			...(actor.instance_admin ? [command`svc lease abandon LEASE-ID --reason TEXT`] : []),
+		],
 	};
 }
 
 type People = ReadonlyMap<string, Names>;
 
-function liveRow(slug: string, lease: ListedLease, now: number, people: People, token: Html | undefined): Html {
-	const { id, engine, role, name, user_id, expires_at } = lease;
-	const button =
-		token === undefined
-			? ""
-			: html`<form method="post" action="/console/realms/${slug}/leases">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End now: ${name}">End now</button></form>`;
-	return html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}${role === "" ? "" : `, ${role}`}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Left">${left(Date.parse(expires_at) - now)}</td><td data-label="Ends">${time(expires_at)}</td><td>${button}</td></tr>`;
-}
-
-function stuckTable(leases: readonly ListedLease[], people: People): Html {
-	const rows = leases.map(
-		({ engine, name, user_id, attempts, last_error }) =>
-			html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Tries">${attempts}</td><td data-label="Why" class="bad">${last_error}</td></tr>`,
-	);
-	return html`${table("The server keeps trying until each is gone", ["Credential", "Engine", "For", "Tries", "Why"], rows)}<p class="quiet">The instance admin can abandon one that cannot be revoked, with <code>svc lease abandon</code>.</p>`;
+/** Lists the live leases. @param button what ends one; undefined when the caller may not */
+function liveTable(
+	leases: readonly ListedLease[],
+	now: number,
+	people: People,
+	button: (lease: ListedLease) => Html | undefined,
+): Html {
+	const buttons = leases.map(button);
+	const hasButtons = buttons.some((one) => one !== undefined);
+	const rows = leases.map(({ engine, role, name, user_id, expires_at }, at) => {
+		const cell = hasButtons ? html`<td>${buttons[at] ?? ""}</td>` : "";
+		return html`<tr><th scope="row" class="key">${name}</th><td data-label="Engine">${engine}${role === "" ? "" : `, ${role}`}</td><td data-label="For">${nameIn(people, user_id)}</td><td data-label="Left">${left(Date.parse(expires_at) - now)}</td><td data-label="Ends">${time(expires_at)}</td>${cell}</tr>`;
+	});
+	const headings = ["Credential", "Engine", "For", "Left", "Ends", ...(hasButtons ? ["End it"] : [])];
+	return table("Live, the first to end on top", headings, rows);
 }
 
 const MINUTE_MS = 60_000;
@@ -89,10 +106,10 @@ function left(ms: number): string {
 
 async function end(needs: LeasePageNeeds, visit: Visit): Promise<Moved> {
 	const [slug = ""] = visit.params;
-	const outcome = await revokeLease(needs, visit.actor, slug, fieldOf(visit, "id"));
-	const message =
-		outcome === "done"
-			? "The credential is gone."
-			: "The target is away or refuses: the server keeps trying until the credential is gone.";
-	return { to: address`/console/realms/${slug}/leases`, message };
+	const id = fieldOf(visit, "id");
+	const to = address`/console/realms/${slug}/leases`;
+	if ((await revokeLease(needs, visit.actor, slug, id)) === "done") return { to, message: "The credential is gone." };
+	const { last_error } = await getLease(needs, visit.actor, slug, id);
+	const why = last_error === "" ? "its target is away or refuses" : last_error;
+	return { to, message: `Not gone yet: ${why}. The server tries again until the credential is gone.` };
 }

@@ -88,7 +88,7 @@ function frame(slug: string, may: Parameters<typeof inRealm>[2]): Pick<Page, "ab
 function tokenTable(named: MachineName, tokens: readonly MachineToken[], token: Html): Html {
 	const rows = tokens.map(
 		({ id, name, prefix, trust_id, expires_at, last_used_at }) =>
-			html`<tr><th scope="row" class="key">${prefix}</th><td data-label="Name">${trust_id === null ? name : "given by a trust"}</td><td data-label="Last used">${last_used_at === null ? "never" : time(last_used_at)}</td><td data-label="Ends">${time(expires_at)}</td><td><form method="post" action="${machineAddress(named)}">${token}<input type="hidden" name="action" value="end"><input type="hidden" name="id" value="${id}"><button aria-label="End the token ${prefix}">End</button></form></td></tr>`,
+			html`<tr><th scope="row" class="key">${prefix}</th><td data-label="Name">${trust_id === null ? name || "without a name" : "given by a trust"}</td><td data-label="Last used">${last_used_at === null ? "never" : time(last_used_at)}</td><td data-label="Ends">${time(expires_at)}</td><td><form method="post" action="${machineAddress(named)}">${token}<input type="hidden" name="action" value="end"><input type="hidden" name="id" value="${id}"><button aria-label="End the token ${prefix}">End</button></form></td></tr>`,
 	);
 	return table("Without their values", ["Begins with", "Name", "Last used", "Ends", "End it"], rows);
 }

@@ -1,5 +1,4 @@
 import { type EngineNeeds, listRoles } from "../../engines/engines.ts";
-import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
 import { listMachines, type MachineNeeds, setMachine } from "../../machines/machines.ts";
 import { MAX_MACHINES, type Machine, SetMachine } from "../../machines/model.ts";
@@ -7,7 +6,17 @@ import { authorize } from "../../policy/authorize.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
-import { engineBoxes, enginesIn, roleOptions, scopeBoxes, scopesIn, table, time } from "./components.ts";
+import { Misfilled } from "../refused-form.ts";
+import {
+	engineBoxes,
+	enginesIn,
+	ROLES_IN_WORDS,
+	roleOptions,
+	scopeBoxes,
+	scopesIn,
+	table,
+	time,
+} from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { COLUMNS } from "./secrets.ts";
@@ -47,7 +56,7 @@ async function machines(needs: MachineListNeeds, { actor, params: [slug = ""], t
 	};
 }
 
-/** Says what a machine may do. */
+/** Describes the rights of a machine. */
 export function mayOf({ role, scopes, environment, engines }: Machine): string {
 	const roles = engines === null ? [] : (JSON.parse(engines) as string[]);
 	const only = [environment === null ? [] : [`secrets of ${environment}`], roles].flat();
@@ -59,8 +68,8 @@ function form(slug: string, token: Html, roles: readonly string[]): Html {
 	const options = COLUMNS.map((one) => html`<option value="${one}">${one}</option>`);
 	return html`<h2>Make a machine</h2><form method="post" action="/console/realms/${slug}/machines">${token}
 <label for="name">Name</label><input id="name" name="name" type="text" required autocomplete="off" spellcheck="false" autocapitalize="off">
-<label for="role">Role</label><select id="role" name="role">${roleOptions()}</select>
-${scopeBoxes()}
+<label for="role">Role: the most that it may do</label><select id="role" name="role">${roleOptions()}</select>${ROLES_IN_WORDS}
+${scopeBoxes()}<p class="quiet">Both limits count: a viewer with “write” ticked only reads, and a member without it does not write.</p>
 <label for="environment">Only the secrets of</label><select id="environment" name="environment"><option value="">any environment</option>${options}</select>
 ${engineBoxes(roles)}
 <label for="description">Description</label><input id="description" name="description" type="text" autocomplete="off">
@@ -83,7 +92,7 @@ async function create(needs: MachineListNeeds, visit: Visit): Promise<Moved> {
 	});
 	const realm = await authorize(needs, actor, slug, { capability: "policy:manage", scope: "any" });
 	if ((await needs.store.machines.byName(realm.id, name)) !== undefined)
-		throw new AppError("conflict", "the realm has a machine of this name: choose another");
+		throw new Misfilled("name", "the realm has a machine of this name: choose another", "conflict");
 	await setMachine(needs, actor, slug, name, input);
 	return { to: address`/console/realms/${slug}/machines/${name}`, message: "The machine is made." };
 }

@@ -7,9 +7,11 @@ import { getRealm, type RealmNeeds } from "../../realms/realms.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { Misfilled } from "../refused-form.ts";
 import { more, ROLES_IN_WORDS, roleOptions, table, time } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
+import { rightsOf } from "./rights.ts";
 
 /** Dependencies of the page of a realm's members. */
 export type MemberPageNeeds = PolicyNeeds & RealmNeeds & AskAgainNeeds;
@@ -61,14 +63,14 @@ function adding(slug: string, token: Html): Html {
 }
 
 function roles(): Html {
-	const items = Object.entries(ROLES).map(([role, may]) => html`<li><strong>${role}</strong>: ${may.join(", ")}</li>`);
+	const items = Object.entries(ROLES).map(([role, may]) => html`<li><strong>${role}</strong>: ${rightsOf(may)}</li>`);
 	return html`<h2>What each role may do</h2><ul>${items}</ul>`;
 }
 
 /** Replaces the error for an e-mail without an account with one that says what to do. */
 function suggestInvitation(error: unknown): never {
 	if (error instanceof AppError && error.code === "not_found" && error.message.startsWith("user not found"))
-		throw new AppError("not_found", "no account has this e-mail: invite its owner, on the page Members");
+		throw new Misfilled("email", "no account has this e-mail: invite its owner, with the link below", "not_found");
 	throw error;
 }
 

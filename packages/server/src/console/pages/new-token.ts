@@ -9,6 +9,7 @@ import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { LargePageNeeds } from "../large-pages.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
+import { ofAccount } from "./account-frame.ts";
 import { engineBoxes, enginesIn, scopeBoxes, scopesIn } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
@@ -37,10 +38,7 @@ async function newToken(needs: NewTokenNeeds, visit: Visit): Promise<Page> {
 	const text = takeOnce(visit, needs.system, TARGET);
 	const page = {
 		title: "New API token",
-		above: [
-			["Realms", address`/console`],
-			["Your account", address`/console/account`],
-		],
+		...ofAccount("API tokens"),
 		commands: [command`svc token create NAME --scopes read --realm shop --env prod --ttl 90d`],
 	} satisfies Partial<Page>;
 	if (text !== undefined) {
@@ -71,7 +69,7 @@ function form(token: Html, realms: readonly string[], roles: readonly string[]):
 	const option = (value: string, label = value) => html`<option value="${value}">${label}</option>`;
 	return html`<p>A program with the token may do what you may, or the part of it that you choose here. A token never has more rights than you: when you lose a role, so does the token.</p>
 <form method="post" action="/console/account/token">${token}
-<label for="name">Name, to know it again</label><input id="name" name="name" type="text" required autocomplete="off">
+<label for="name">Name, to know it again</label><input id="name" name="name" type="text" required autocomplete="off" aria-describedby="twice"><p class="quiet about" id="twice">Two tokens may have one name: their beginnings, in the list, tell them apart.</p>
 ${scopeBoxes()}
 <label for="realm">Only in the realm</label><select id="realm" name="realm">${[option("", "any of yours"), ...realms.map((slug) => option(slug))]}</select>
 <label for="environment">Only the secrets of</label><select id="environment" name="environment">${[option("", "any environment, and everything else that you may do"), ...COLUMNS.map((one) => option(one))]}</select>

@@ -20,8 +20,32 @@ export function takeOnce({ once, notes }: Visit, system: Pick<System, "now">, ta
 	return once.text;
 }
 
-/** Shows a text once, and how to copy it. @param picture the same as a picture */
-export function onceBox(heading: string, text: string, note: string, picture: Html | string = ""): Html {
-	return html`<section class="box" aria-labelledby="once"><h2 id="once">${heading}</h2><pre class="value" data-value="${ONCE_SECONDS}" translate="no">
-${text}</pre>${picture}<p class="warn">Copy it now: it is shown only this once, for ${ONCE_SECONDS / 60} minutes at most.</p><p>${note}</p><p><button type="button" data-copy="" hidden>Copy</button></p></section>`;
+/** Keeps a text so that the page of this target can show it again while its first showing would last. */
+export function keepWaiting(notes: Notes, system: Pick<System, "now">, target: string, text: string): void {
+	notes.waiting = { target, text, until: system.now().getTime() + ONCE_SECONDS * 1000, isAsked: false };
+}
+
+/** Lets the next page of the target show the text again: what was asked for it was refused. */
+export function askForWaiting({ waiting }: Notes): void {
+	if (waiting !== undefined) waiting.isAsked = true;
+}
+
+/** Takes the text that was asked for again. */
+export function takeWaiting({ notes }: Visit, system: Pick<System, "now">, target: string): string | undefined {
+	const { waiting } = notes;
+	if (waiting?.target !== target || !waiting.isAsked || waiting.until < system.now().getTime()) return undefined;
+	waiting.isAsked = false;
+	notes.hasShown = true;
+	return waiting.text;
+}
+
+/** Shows a text once, and how to copy it. @param more what follows it, such as the same as a picture */
+export function onceBox(heading: string, text: string, note: string, more: Html | string = ""): Html {
+	return html`<section class="box" aria-labelledby="once"><h2 id="once">${heading}</h2>${copied("once-text", text, "Copy")}${more}<p class="warn">Copy it now: it is shown only this once, for ${ONCE_SECONDS / 60} minutes at most.</p><p>${note}</p></section>`;
+}
+
+/** Shows a text that goes with the page's value, with a button that copies it alone. @param id names the text on its page */
+export function copied(id: string, text: string, label: string): Html {
+	return html`<pre class="value" id="${id}" data-value="${ONCE_SECONDS}" translate="no">
+${text}</pre><p><button type="button" data-copy="${id}" hidden>${label}</button></p>`;
 }

@@ -52,7 +52,7 @@ export async function makingPasskey(
 	return html`<form method="post" action="/console/account/factors">${token}<input type="hidden" name="action" value="confirm-passkey"><input type="hidden" name="id" value="${begun.id}">${passkeyButton("create", options, "Make the passkey now")}</form>`;
 }
 
-/** Tells what a passkey does: it may have ended, or be for another host than the server has now. */
+/** Describes the state of a passkey: it may have ended, or be for a host that the server no longer has. */
 export function stateOf({ rp_id, ...factor }: Factor, address: string): Html | string {
 	if (isEnded(factor)) return html`<span class="bad">disabled: a copy of it was used. Remove it</span>`;
 	const isHere = rp_id === passkeyHost(address);

@@ -67,6 +67,7 @@ async function pageWith(needs: ProviderPageNeeds, visit: Visit, refused?: Refuse
 	const form = settingsForm({
 		...{ to, token: visit.token, target: targetOf(name, type), fields, more, refused, draft: visit.draft },
 		stored: textsOf([...fields, ...more], settings),
+		anyway: FAILING,
 	});
 	return {
 		...frame(visit),
@@ -81,6 +82,11 @@ async function pageWith(needs: ProviderPageNeeds, visit: Visit, refused?: Refuse
 		],
 	};
 }
+
+const FAILING =
+	"Stored anyway, it is offered on the sign-in page immediately, and people who choose it see an error until it works.";
+const STORED =
+	"The provider is stored although it failed its test. It is offered on the sign-in page, and signing in with it fails until it works: correct it, or remove it.";
 
 function frame({ actor }: Visit): Pick<Page, "above" | "tabs"> {
 	const shared = ofServer("Providers", actor);
@@ -128,7 +134,11 @@ async function store(needs: ProviderPageNeeds, visit: Visit, name: string): Prom
 		await setProvider(needs, visit.actor, name, check(SetProvider, { type, display_name, config }), is_tried);
 	});
 	if (refused !== undefined) return pageWith(needs, visit, refused);
-	return { to, message: "The provider is stored. It takes effect immediately." };
+	const isTried = visit.form.action !== "keep";
+	return {
+		to,
+		...(isTried ? { message: "The provider is stored. It takes effect immediately." } : { problem: STORED }),
+	};
 }
 
 async function askToRemove(needs: ProviderPageNeeds, visit: Visit): Promise<Page> {

@@ -4,7 +4,7 @@ import { type Actor, type Capability, ROLES } from "../../policy/model.ts";
 import { address } from "../html.ts";
 import type { Link, Page } from "../page.ts";
 
-/** Tells what the caller may do in a realm: only that is offered. The rules decide. */
+/** Lists the actions that the caller may take in a realm: a page offers only these. The rules decide. */
 export type May = (capability: Capability) => boolean;
 
 /** Reads the caller's role, for what to offer. @throws AppError not_found */
@@ -15,14 +15,12 @@ export async function mayIn({ store }: AccessNeeds, actor: Actor, slug: string):
 	return (capability) => capabilities.includes(capability);
 }
 
-/** Makes what the pages of a realm share. @param current the title of the tab @param may offers only the tabs that the caller may open */
+/** Makes the parts that the pages of a realm share. @param current the title of the tab @param may offers only the tabs that the caller may open */
 export function inRealm(slug: string, current: string, may: May = () => false): Pick<Page, "above" | "tabs"> {
 	const machines: Link[] = may("policy:manage") ? [["Machines", address`/console/realms/${slug}/machines`]] : [];
+	const settings: Link[] = may("realms:manage") ? [["Settings", address`/console/realms/${slug}/settings`]] : [];
 	return {
-		above: [
-			["Realms", address`/console`],
-			[slug, address`/console/realms/${slug}`],
-		],
+		above: [[slug, address`/console/realms/${slug}`]],
 		tabs: {
 			name: `Realm ${slug}`,
 			current,
@@ -32,6 +30,7 @@ export function inRealm(slug: string, current: string, may: May = () => false): 
 				["Members", address`/console/realms/${slug}/members`],
 				...machines,
 				["Audit", address`/console/realms/${slug}/audit`],
+				...settings,
 			],
 		},
 	};

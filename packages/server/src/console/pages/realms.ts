@@ -5,7 +5,6 @@ import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Moved, Page, Visit } from "../page.ts";
 import { more, table, time } from "./components.ts";
-import { toServer } from "./server-frame.ts";
 
 /** Dependencies of the page of realms. */
 export type RealmPageNeeds = RealmNeeds;
@@ -32,7 +31,7 @@ async function realms(needs: RealmPageNeeds, { actor, query, token }: Visit): Pr
 			: table("Realms that you own or have a role in", ["Realm", "Name", "Description", "Made"], lines);
 	return {
 		title: "Realms",
-		body: html`${list}${more(pagination, (cursor) => address`/console?cursor=${cursor}`)}${form(token)}${toServer(actor)}`,
+		body: html`${list}${more(pagination, (cursor) => address`/console?cursor=${cursor}`)}<p><a href="/console/deleted-realms">Deleted realms</a></p>${form(token)}`,
 		commands: [command`svc realm list`, command`svc realm create shop --name Shop`],
 	};
 }

@@ -40,7 +40,7 @@ export async function answerRegister(
 	}
 }
 
-/** Tells somebody that the invitation gave less than its maker promised. */
+/** Informs an invited person that some of the promised roles were not given. */
 function lessThanInvited(left_out: readonly LeftOutRole[]): Page {
 	return {
 		title: "Your account is made",
@@ -50,7 +50,7 @@ function lessThanInvited(left_out: readonly LeftOutRole[]): Page {
 	};
 }
 
-/** Returns what was typed, for the form: a stranger's megabyte is not worth escaping. */
+/** Returns what was typed, for the form. A long text is dropped: escaping a stranger's megabyte takes too long. */
 const shown = (typed = "") => (typed.length <= MAX_RAW_EMAIL ? typed : "");
 
 /** Shows the form: on a new server for its first account, else for somebody who was invited or may register. */
@@ -76,14 +76,18 @@ function setupField({ setup_code }: RegisterNeeds): Html | string {
 	return html`<label for="setup_code">Setup code</label><input id="setup_code" name="setup_code" type="text" autocomplete="off" spellcheck="false" autocapitalize="off" required aria-describedby="where"><p class="quiet" id="where">It is in the file <code>setup-code</code> in the server's data directory.</p>`;
 }
 
+const NEEDED =
+	"This server makes accounts only with an invitation. The message from the person who invited you has the code.";
+const INVITED =
+	"If somebody invited you, enter the code from their message: it gives you your roles. An account made without it gets none of them, and the code no longer works.";
+
 function invitationField({ registration }: RegisterNeeds, code: string): Html {
 	const { mode } = registration;
 	const note = {
-		open: "If somebody invited you, enter the code: it gives you your roles. Otherwise leave this empty.",
-		domain:
-			"If somebody invited you, enter the code: it gives you your roles. Leave this empty if nobody did and your address is of this server's domain.",
-		admin: "The person who invited you gives it to you.",
-		closed: "The person who invited you gives it to you.",
+		open: `${INVITED} If nobody invited you, leave this empty.`,
+		domain: `${INVITED} If nobody invited you and your address is of this server's domain, leave this empty.`,
+		admin: NEEDED,
+		closed: NEEDED,
 	}[mode];
 	return html`<label for="invitation">Code of your invitation</label><input id="invitation" name="invitation" type="text" value="${code}" autocomplete="off" spellcheck="false" autocapitalize="off" aria-describedby="where"><p class="quiet" id="where">${note}</p>`;
 }

@@ -9,6 +9,8 @@ import { pageOf } from "./secret-name.ts";
 /** A write that was refused, because somebody else wrote in between. */
 export interface Conflict {
 	comment: string;
+	/** As it was typed. */
+	expires: string;
 	/** True if the server remembers the typed value: no page shows it. */
 	isKept: boolean;
 }
@@ -19,7 +21,7 @@ export function conflictBox(
 	token: Html,
 	newest: VersionInfo | undefined,
 	people: ReadonlyMap<string, Names>,
-	{ comment, isKept }: Conflict,
+	{ comment, expires, isKept }: Conflict,
 ): Html {
 	const between =
 		newest === undefined
@@ -28,7 +30,7 @@ export function conflictBox(
 	const over = newest === undefined ? "Write it as the first version" : `Write it over version ${newest.version}`;
 	const hidden = (action: string) => html`${token}<input type="hidden" name="action" value="${action}">`;
 	const rest = isKept
-		? html`<p>The server remembers the value that you typed for ${KEPT_MINUTES} minutes. No page shows it.</p><form method="post" action="${pageOf(name)}">${hidden("rewrite")}<input type="hidden" name="if_version" value="${newest?.version ?? ""}">
+		? html`<p>The server remembers the value that you typed for ${KEPT_MINUTES} minutes. No page shows it.</p><form method="post" action="${pageOf(name)}">${hidden("rewrite")}<input type="hidden" name="if_version" value="${newest?.version ?? ""}"><input type="hidden" name="expires" value="${expires}">
 <label for="kept-comment">Your comment</label><input id="kept-comment" name="comment" type="text" value="${comment}" autocomplete="off"><p><button>${over}</button></p></form><form method="post" action="${pageOf(name)}">${hidden("forget")}<p><button>Forget it</button></p></form>`
 		: html`<p>The value that you typed is too long to be remembered: write it again below. Your comment was: ${comment}</p>`;
 	return html`<section class="box" aria-labelledby="kept"><h2 id="kept">What you wrote is not stored</h2><p class="error" role="alert">${between}</p>${rest}</section>`;

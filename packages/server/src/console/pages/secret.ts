@@ -3,15 +3,17 @@ import { check } from "../../http/input.ts";
 import { type Names, nameIn, namesOf } from "../../names.ts";
 import { Rollback, SetSecret, type VersionInfo } from "../../secrets/model.ts";
 import { getSecret, listVersions, rollbackSecret, type SecretName, setSecret } from "../../secrets/secrets.ts";
-import { command } from "../command.ts";
+import { type Command, command, joined } from "../command.ts";
 import { type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { goneDraft } from "../settings-form.ts";
-import { table, time } from "./components.ts";
+import { time } from "./components.ts";
 import { askAgain } from "./confirm.ts";
 import { readsSection } from "./reads-section.ts";
-import { inRealm, type May, mayIn } from "./realm-frame.ts";
+import { inRealm, mayIn } from "./realm-frame.ts";
 import { type Conflict, conflictBox } from "./secret-conflict.ts";
+import { expiryField, expiryIn, expiryOf, expirySection } from "./secret-expiry.ts";
+import { versionTable } from "./secret-history.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
 import { COLUMNS } from "./secrets.ts";
 
@@ -51,25 +53,31 @@ async function secret(needs: SecretNeeds, visit: Visit, refused?: Conflict): Pro
 		versions.map(({ created_by }) => created_by),
 	);
 	const { slug, key, environment } = name;
+	const [current] = versions;
 	return {
 		...inRealm(slug, "Secrets", may),
 		title: `${key} in ${environment}`,
 		...(value === undefined ? {} : { refresh: SHOWN_SECONDS }),
 		...(refused === undefined ? {} : { status: 409 }),
-		body: html`${switchTo(name)}${conflict === undefined ? "" : conflictBox(name, token, versions[0], people, conflict)}${versions.length === 0 ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value, lastWritten(versions[0], people))}
-${may("secrets:write") ? writing(name, token, versions[0]?.version) : ""}${versions.length === 0 ? "" : await readsSection(needs, actor, name)}${past(name, token, versions, people, may)}${versions.length > 0 && may("secrets:delete") ? deleting(name) : ""}`,
+		body: html`${switchTo(name)}${conflict === undefined ? "" : conflictBox(name, token, current, people, conflict)}${current === undefined ? html`<p>${key} is not set in ${environment}.</p>` : box(name, token, value, lastWritten(needs, current, people))}
+${may("secrets:write") ? writing(needs, name, token, current) : ""}${current === undefined ? "" : html`${expirySection(needs, name, current, may("secrets:write") ? token : undefined)}${await readsSection(needs, actor, name)}${versionTable(needs, name, versions, people, may("secrets:write") ? token : undefined)}${may("secrets:delete") ? deleting(name) : ""}`}`,
 		commands: [
 			command`svc secret get ${key} --realm ${slug} --env ${environment}`,
-			...(may("secrets:write") ? [command`svc secret set ${key} --realm ${slug} --env ${environment}`] : []),
+			...(may("secrets:write") ? writingCommands(name) : []),
 			command`svc secret history ${key} --realm ${slug} --env ${environment}`,
 		],
 	};
 }
 
+function writingCommands({ slug, key, environment }: SecretName): Command[] {
+	const set = command`svc secret set ${key} --realm ${slug} --env ${environment}`;
+	return [set, joined(set, command`--expires-at 2030-01-31T00:00:00Z`)];
+}
+
 /** Finds the write of this secret that was refused a moment ago, and is remembered. */
 function remembered({ draft }: Visit, name: SecretName): Conflict | undefined {
 	const kept = draft.kept(idOf(name));
-	return kept && { comment: kept.comment ?? "", isKept: true };
+	return kept && { comment: kept.comment ?? "", expires: kept.expires ?? "", isKept: true };
 }
 
 /** Reads the kept versions; none where the key is not set. */
@@ -112,11 +120,11 @@ function switchTo({ slug, key, environment }: SecretName): Html {
 /** Needs the script, which shows the button. */
 const COPYING = html`<button name="copy" value="yes" data-scripted="" hidden>Copy without showing</button>`;
 
-/** Says who wrote the current version, and when. */
-function lastWritten(newest: VersionInfo | undefined, people: ReadonlyMap<string, Names>): Html {
-	if (newest === undefined) return html``;
-	const { version, created_at, created_by, comment } = newest;
-	return html`<p>Version ${version}, written ${time(created_at)} by ${nameIn(people, created_by)}${comment === "" ? "" : `: ${comment}`}</p>`;
+/** Shows the author and the time of the current version. */
+function lastWritten({ system }: SecretNeeds, newest: VersionInfo, people: ReadonlyMap<string, Names>): Html {
+	const { version, created_at, created_by, comment, expires_at } = newest;
+	const ending = expires_at === null ? "" : html`<p>Expires: ${expiryOf(newest, system.now().toISOString())}</p>`;
+	return html`<p>Version ${version}, written ${time(created_at)} by ${nameIn(people, created_by)}${comment === "" ? "" : `: ${comment}`}</p>${ending}`;
 }
 
 function box(name: SecretName, token: Html, asked: Asked | undefined, about: Html): Html {
@@ -138,33 +146,16 @@ ${value}</pre><p class="quiet">Not shown. You can copy it for ${SHOWN_SECONDS} s
 ${value}</pre><p class="quiet">Hidden again after ${SHOWN_SECONDS} seconds.</p>${note}<div class="row"><button type="button" data-copy="" hidden>Copy</button>${reveal("Reveal for 30 seconds more")}</div></section>`;
 }
 
-function writing(name: SecretName, token: Html, version: number | undefined): Html {
+function writing({ system }: SecretNeeds, name: SecretName, token: Html, current: VersionInfo | undefined): Html {
+	const version = current?.version;
+	const expiry = expiryField("expires-at", current?.expires_at ?? null, system.now().toISOString());
 	const heading = version === undefined ? "Write the first version" : "Write a new version";
 	return html`<section class="box" aria-labelledby="write"><h2 id="write">${heading}</h2><form method="post" action="${pageOf(name)}">${token}
 <input type="hidden" name="action" value="write"><input type="hidden" name="if_version" value="${version ?? ""}">
 <label for="new-value">New value</label><textarea id="new-value" name="value" rows="3" required autocomplete="off" spellcheck="false" autocapitalize="off" translate="no" aria-describedby="lines"></textarea>
 <p class="quiet" id="lines">Line breaks are stored as LF. For exact bytes use <code>svc secret set --from-file</code>.</p>
 <label for="comment">Comment: why it changes</label><input id="comment" name="comment" type="text" autocomplete="off">
-<p><button>Write</button></p></form></section>`;
-}
-
-function past(
-	name: SecretName,
-	token: Html,
-	versions: readonly VersionInfo[],
-	people: ReadonlyMap<string, Names>,
-	may: May,
-): Html | string {
-	if (versions.length === 0) return "";
-	const [current] = versions;
-	const rows = versions.map(({ version, created_at, created_by, comment }) => {
-		const back =
-			version === current?.version || !may("secrets:write")
-				? ""
-				: html`<form method="post" action="${pageOf(name)}">${token}<input type="hidden" name="action" value="rollback"><input type="hidden" name="version" value="${version}"><button>Roll back to version ${version}</button></form>`;
-		return html`<tr><th scope="row">${version}</th><td data-label="Written">${time(created_at)}</td><td data-label="By">${nameIn(people, created_by)}</td><td data-label="Comment">${comment}</td><td>${back}</td></tr>`;
-	});
-	return html`<h2>History</h2>${table("The versions that are kept, newest first", ["Version", "Written", "By", "Comment", "Roll back"], rows)}`;
+${expiry}<p><button>Write</button></p></form></section>`;
 }
 
 function deleting({ slug, key, environment }: SecretName): Html {
@@ -179,13 +170,15 @@ async function act(needs: SecretNeeds, visit: Visit): Promise<Page | Moved> {
 		case "write":
 		case "rewrite":
 			return write(needs, visit, name);
+		case "expire":
+			return expire(needs, visit, name);
 		case "forget":
 			visit.draft.drop();
 			return { to: pageOf(name), message: "What you typed is forgotten." };
 		case "rollback":
 			return rollBack(needs, visit, name);
 		default:
-			throw new AppError("bad_request", "action must be reveal, write, rewrite, forget or rollback");
+			throw new AppError("bad_request", "action must be reveal, write, rewrite, expire, forget or rollback");
 	}
 }
 
@@ -199,9 +192,23 @@ async function reveal(needs: SecretNeeds, visit: Visit, name: SecretName): Promi
 	return { to: pageOf(name) };
 }
 
+/** Writes the current value again with another expiry. */
+async function expire(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Moved> {
+	const { actor, form } = visit;
+	const { key, environment, slug } = name;
+	const asked = environment === "prod" ? await askAgain(needs, visit, pageOf(name)) : undefined;
+	if (asked !== undefined) return asked;
+	const [current] = (await listVersions(needs, actor, name, { limit: 1 })).rows;
+	const { value } = await getSecret(needs, actor, name, "console");
+	const changed = { expires_at: expiryIn(form), if_version: Number(form.if_version) };
+	const input = check(SetSecret, { key, environment, value, comment: current?.comment, ...changed });
+	const { version } = await setSecret(needs, actor, slug, input);
+	return { to: pageOf(name), message: `Version ${version} is written: the same value with another expiry.` };
+}
+
 async function write(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Page | Moved> {
 	const { actor, form, draft } = visit;
-	const { comment = "", if_version = "" } = form;
+	const { comment = "", expires = "", if_version = "" } = form;
 	const value = form.action === "rewrite" ? draft.kept(idOf(name))?.value : (form.value ?? "");
 	if (value === undefined) throw goneDraft();
 	const input = check(SetSecret, {
@@ -210,6 +217,7 @@ async function write(needs: SecretNeeds, visit: Visit, name: SecretName): Promis
 		// Browsers send every line break as CRLF.
 		value: value.replaceAll("\r\n", "\n"),
 		comment,
+		expires_at: expiryIn(form),
 		if_version: if_version === "" ? null : Number(if_version),
 	});
 	try {
@@ -218,12 +226,14 @@ async function write(needs: SecretNeeds, visit: Visit, name: SecretName): Promis
 		return { to: pageOf(name), message: `Version ${version} is written.` };
 	} catch (error) {
 		if (!(error instanceof AppError) || error.code !== "conflict") throw error;
-		return secret(needs, visit, { comment, isKept: draft.keep(idOf(name), { value, comment }) });
+		const isKept = draft.keep(idOf(name), { value, comment, expires });
+		return secret(needs, visit, { comment, expires, isKept });
 	}
 }
 
 async function rollBack(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Moved> {
 	const { version } = check(Rollback, { version: Number(fieldOf(visit, "version")) });
 	const written = await rollbackSecret(needs, visit.actor, name, version);
-	return { to: pageOf(name), message: `Version ${version} is written again, as version ${written.version}.` };
+	const message = `Version ${version} is written again, as version ${written.version}, which does not expire.`;
+	return { to: pageOf(name), message };
 }

@@ -11,7 +11,7 @@ import { more, table, time } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 
 /** Secrets of all environments that one page shows, without their values. */
-const PAGE = 1000;
+const PAGE = 2000;
 
 /** Environments from left to right, as secrets are promoted. */
 export const COLUMNS: readonly Environment[] = ["dev", "test", "staging", "prod"];
@@ -41,11 +41,16 @@ async function secrets(needs: SecretsPageNeeds, { actor, params: [slug = ""], qu
 	const found = [...lines.values()].filter(({ key }) => key.toLowerCase().includes(q.toLowerCase()));
 	found.sort((one, other) => (one.key < other.key ? -1 : 1));
 	const now = needs.system.now().toISOString();
-	const rows = await needs.scheduler.map(keysOf(actor), found, (line) => row(slug, line, now, may("secrets:write")));
+	const isWhole = query.cursor === undefined && !pagination.has_more;
+	const shown = { slug, now, mayWrite: may("secrets:write"), isWhole };
+	const rows = await needs.scheduler.map(keysOf(actor), found, (line) => row(shown, line));
+	const rest = isWhole
+		? ""
+		: html`<p class="warn">The realm has more than ${PAGE} secrets. A key that was not written in all environments together may be on several of these pages.</p>`;
 	return {
 		...inRealm(slug, "Secrets", may),
 		title: slug,
-		body: html`${may("secrets:write") ? adding(slug) : ""}${search(slug, q)}${about(slug)}${keys(rows)}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}`,
+		body: html`${may("secrets:write") ? adding(slug) : ""}${search(slug, q)}${about(slug)}${rest}${keys(rows)}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}`,
 		commands: [command`svc secret list --realm ${slug} --env prod`, command`svc diff dev prod --realm ${slug}`],
 	};
 }
@@ -73,34 +78,38 @@ function search(slug: string, q: string): Html {
 const about = (slug: string): Html =>
 	html`<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`;
 
-function row(slug: string, { key, versions, updated_at }: Line, now: string, mayWrite: boolean): Html {
+/** Facts that all rows of a page share. */
+interface Shown {
+	slug: string;
+	now: string;
+	mayWrite: boolean;
+	/** Whether the page has all secrets of the realm. */
+	isWhole: boolean;
+}
+
+/** Makes a row. Its addresses are relative: they are most of the page. */
+function row(shown: Shown, line: Line): Html {
+	const { key, versions, updated_at } = line;
 	const first = COLUMNS.find((environment) => versions.has(environment)) ?? "dev";
-	const cells = COLUMNS.map((environment) => cell(slug, key, environment, versions.get(environment), now, mayWrite));
-	return html`<tr><th scope="row" class="key"><a href="/console/realms/${slug}/secrets/${key}?env=${first}">${key}</a></th>${cells}<td data-label="Changed">${time(updated_at)}</td></tr>`;
+	const cells = COLUMNS.map((environment) => cell(shown, line, environment));
+	return html`<tr><th scope="row" class="key"><a href="./${shown.slug}/secrets/${key}?env=${first}">${key}</a></th>${cells}<td>${time(updated_at)}</td></tr>`;
 }
 
 function keys(rows: readonly Html[]): Html {
 	if (rows.length === 0) return html`<p>No key here. A secret has a key, an environment and a value.</p>`;
 	const count = rows.length === 1 ? "1 key" : `${rows.length} keys`;
-	return table(`${count}, with the version in each environment`, ["Key", ...COLUMNS, "Changed"], rows);
+	const caption = `${count}, with the version in each environment`;
+	// The stylesheet names and colors the cells by their place: attributes would be a fifth of the page.
+	return table(caption, ["Key", ...COLUMNS, "Changed"], rows, "stack matrix");
 }
 
-function cell(
-	slug: string,
-	key: string,
-	environment: Environment,
-	found: { version: number; expires_at: string | null } | undefined,
-	now: string,
-	mayWrite: boolean,
-): Html {
-	const to = address`/console/realms/${slug}/secrets/${key}?env=${environment}`;
-	const kind = environment === "prod" ? "prod" : "";
-	if (found === undefined) {
-		const missing = mayWrite ? html`<a class="quiet" href="${to}">not set</a>` : "not set";
-		return html`<td class="${kind}" data-label="${environment}">${missing}</td>`;
-	}
-	const mark = hasExpired(found.expires_at, now) ? html` <span class="warn">expired</span>` : "";
-	return html`<td class="${kind}" data-label="${environment}"><a href="${to}">v${found.version}</a>${mark}</td>`;
+function cell({ slug, now, mayWrite, isWhole }: Shown, { key, versions }: Line, environment: Environment): Html {
+	const found = versions.get(environment);
+	const link = (text: string) => html`<a href="./${slug}/secrets/${key}?env=${environment}">${text}</a>`;
+	const quiet = (text: string) => html`<a class="quiet" href="./${slug}/secrets/${key}?env=${environment}">${text}</a>`;
+	const missing = () => (isWhole ? (mayWrite ? quiet("not set") : html`not set`) : quiet("look"));
+	const mark = found !== undefined && hasExpired(found.expires_at, now) ? html` <span class="warn">expired</span>` : "";
+	return html`<td>${found === undefined ? missing() : html`${link(`v${found.version}`)}${mark}`}</td>`;
 }
 
 /** A form that leads to the page of a key that is not there yet. */

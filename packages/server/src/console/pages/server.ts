@@ -1,8 +1,7 @@
-import type { BackupNeeds } from "../../backups/backups.ts";
 import type { DoctorNeeds } from "../../doctor/doctor.ts";
 import type { KeyNeeds } from "../../keys/keys.ts";
 import type { Endpoint } from "../page.ts";
-import { backupsPage } from "./backups.ts";
+import { type BackupPageNeeds, backupsPage } from "./backups.ts";
 import type { AskAgainNeeds } from "./confirm.ts";
 import { doctorPage } from "./doctor.ts";
 import { type EnginePageNeeds, enginePage } from "./engine.ts";
@@ -10,7 +9,8 @@ import { enginesPage } from "./engines.ts";
 import { type HealthPageNeeds, healthPage } from "./health.ts";
 import { keysPage } from "./keys.ts";
 import { type LimitPageNeeds, limitsPage } from "./limits.ts";
-import { type PeoplePageNeeds, peoplePage } from "./people.ts";
+import { peoplePage } from "./people.ts";
+import { type PersonPageNeeds, personPage } from "./person.ts";
 import { type ProviderPageNeeds, providerPage } from "./provider.ts";
 import { providersPage } from "./providers.ts";
 
@@ -19,7 +19,7 @@ export type ServerPageNeeds = HealthPageNeeds &
 	LimitPageNeeds &
 	EnginePageNeeds &
 	ProviderPageNeeds &
-	PeoplePageNeeds & { server: { doctor: DoctorNeeds; backups: BackupNeeds; keys: KeyNeeds & AskAgainNeeds } };
+	PersonPageNeeds & { server: { doctor: DoctorNeeds; backups: BackupPageNeeds; keys: KeyNeeds & AskAgainNeeds } };
 
 /** The pages of the server: Health for everybody, the others for the instance admin. */
 export function serverPages(needs: ServerPageNeeds): Endpoint[] {
@@ -27,5 +27,13 @@ export function serverPages(needs: ServerPageNeeds): Endpoint[] {
 	const ofAdmin = [...doctorPage(doctor), ...backupsPage(backups), ...keysPage(keys)];
 	const ofEngines = [...enginesPage(needs), ...enginePage(needs)];
 	const ofProviders = [...providersPage(needs), ...providerPage(needs)];
-	return [...healthPage(needs), ...ofAdmin, ...ofEngines, ...ofProviders, ...limitsPage(needs), ...peoplePage(needs)];
+	return [
+		...healthPage(needs),
+		...ofAdmin,
+		...ofEngines,
+		...ofProviders,
+		...limitsPage(needs),
+		...peoplePage(needs),
+		...personPage(needs),
+	];
 }

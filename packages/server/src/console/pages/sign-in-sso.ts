@@ -46,7 +46,9 @@ export async function answerSignIn(
 	// A link of another site would sign in the person whose session the browser has at the provider, perhaps the link's maker.
 	if (!["same-origin", "none"].includes(String(request.headers["sec-fetch-site"])))
 		return signInPage(needs, query.target);
-	return begin(needs, visitor, type as "oidc" | "saml", name, query.target);
+	return begin(needs, visitor, type as "oidc" | "saml", name, query.target).catch((refused: unknown) =>
+		refusedPage(needs, query.target, refused),
+	);
 }
 
 /** Sends the browser to the provider, with a verifier in a cookie: the code that it brings back is worth nothing to another browser. */

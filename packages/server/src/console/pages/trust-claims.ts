@@ -1,6 +1,6 @@
-import { AppError } from "../../errors.ts";
 import type { TrustType } from "../../trusts/model.ts";
 import type { Fields } from "../page.ts";
+import { Misfilled } from "../refused-form.ts";
 
 type Claims = Record<string, string>;
 
@@ -12,6 +12,7 @@ export function claimsIn(type: TrustType, form: Fields): Claims {
 	switch (type) {
 		case "github":
 			return given({
+				repository: nameIn(form, "repository"),
 				repository_id: numberIn(form, "repository_id"),
 				repository_owner_id: numberIn(form, "repository_owner_id"),
 				ref: refIn(form),
@@ -21,6 +22,7 @@ export function claimsIn(type: TrustType, form: Fields): Claims {
 			});
 		case "gitlab":
 			return given({
+				project_path: nameIn(form, "project"),
 				project_id: numberIn(form, "project_id"),
 				ref_path: refIn(form),
 				ref_protected: "true",
@@ -28,7 +30,11 @@ export function claimsIn(type: TrustType, form: Fields): Claims {
 				environment_protected: form.environment ? "true" : undefined,
 			});
 		case "kubernetes":
-			return given({ "/kubernetes.io/serviceaccount/uid": form.uid, "/kubernetes.io/namespace": form.namespace });
+			return given({
+				"/kubernetes.io/serviceaccount/uid": form.uid,
+				"/kubernetes.io/serviceaccount/name": form.serviceaccount,
+				"/kubernetes.io/namespace": form.namespace,
+			});
 		case "oidc":
 			return namedIn(form.claims ?? "");
 	}
@@ -43,13 +49,20 @@ function given(claims: Record<string, string | undefined>): Claims {
 function numberIn(form: Fields, name: string): string {
 	const text = form[name] ?? "";
 	if (/^\d{1,20}$/.test(text)) return text;
-	throw new AppError("validation_failed", `${name} must be a number: a name can pass to somebody else`);
+	throw new Misfilled(name, "this must be a number, in digits: the text above says where it is found");
+}
+
+/** Reads the path of a repository or project: a whole address is none. */
+function nameIn(form: Fields, name: string): string {
+	const text = (form[name] ?? "").trim();
+	if (text === "" || /^[\w.-]+(?:\/[\w.-]+)+$/.test(text)) return text;
+	throw new Misfilled(name, "this must be a name such as acme/web, not an address");
 }
 
 function refIn({ ref = "", ref_kind = "" }: Fields): string {
-	if (!["heads", "tags"].includes(ref_kind)) throw new AppError("validation_failed", "ref_kind must be heads or tags");
+	if (!["heads", "tags"].includes(ref_kind)) throw new Misfilled("ref_kind", "choose branch or tag");
 	if (ref === "" || ref.startsWith("refs/"))
-		throw new AppError("validation_failed", "the branch or tag must be a name such as main, without refs/");
+		throw new Misfilled("ref", "the branch or tag must be a name such as main, without refs/");
 	return `refs/${ref_kind}/${ref}`;
 }
 
@@ -57,13 +70,12 @@ function refIn({ ref = "", ref_kind = "" }: Fields): string {
 const MAX_CLAIMS_CHARACTERS = 16_384;
 
 function namedIn(text: string): Claims {
-	if (text.length > MAX_CLAIMS_CHARACTERS)
-		throw new AppError("validation_failed", "the claims are too long: 20 lines at most");
+	if (text.length > MAX_CLAIMS_CHARACTERS) throw new Misfilled("claims", "the claims are too long: 20 lines at most");
 	const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
 	return Object.fromEntries(
 		lines.map((line) => {
 			const at = line.indexOf("=");
-			if (at < 1) throw new AppError("validation_failed", "each line of claims must be name=value, such as sub=deploy");
+			if (at < 1) throw new Misfilled("claims", "each line of claims must be name=value, such as sub=deploy");
 			return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
 		}),
 	);

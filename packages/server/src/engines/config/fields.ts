@@ -6,7 +6,6 @@ import { AppError } from "../../errors.ts";
 import { invalidTtl } from "../../expiry.ts";
 import { ROLES } from "../../policy/model.ts";
 import type { Environment, Kind } from "../kinds/kind.ts";
-import { ALLOWED_NAMES, NAMES } from "./allowed-names.ts";
 
 /** An engine's configuration, opened and complete. */
 export interface Configuration {
@@ -22,6 +21,19 @@ export interface Configuration {
 const MAX_LIMIT = 1_000_000;
 
 const CAPABILITIES = ROLES.admin;
+
+/** Schema of a list of names. */
+const NAMES = {
+	type: "array",
+	items: { type: "string", minLength: 1, maxLength: 253 },
+	maxItems: 1000,
+} as const;
+
+/** Fields with the names that requests may give. Design: §7.1 */
+export const ALLOWED_NAMES = {
+	allowed_databases: { ...NAMES, description: "Databases that a request may name besides the configured one." },
+	allowed_namespaces: { ...NAMES, description: "Namespaces that a request may name besides the configured one." },
+} as const;
 
 /** Fields that every engine's configuration may have besides its own. Design: §7.1 */
 const COMMON = {

@@ -37,7 +37,8 @@ test("an engine that answers describe with an error may do better with another c
 	const { host } = await startHost(t, [scripted("hostile/impostor.mjs")]);
 	const started = settings({ environment: { SVC_TEST_CHANGES: '{"error":"CANARY"}' } });
 	const { reason, sent } = await failure(host.call("impostor", started, "generate", {}));
-	assert.deepEqual([reason, sent], ["it answered describe with an error", false]);
+	assert.match(reason, /\bdescribe\b.*\berror$/);
+	assert.equal(sent, false);
 	const better = settings({ key: "b", environment: { SVC_TEST_CHANGES: "{}" } });
 	assert.ok("data" in (await host.call("impostor", better, "generate", {})));
 });
@@ -45,7 +46,8 @@ test("an engine that answers describe with an error may do better with another c
 test("an engine whose plugin.json needs a newer server is never started", async (t) => {
 	const { host } = await startHost(t, [scripted("echo.mjs", { min_core_version: "0.1.1" })]);
 	const { reason, sent } = await failure(host.call("echo", settings(), "ping", {}));
-	assert.deepEqual([reason, sent], ["it needs svc 0.1.1 or newer; this is 0.1.0", false]);
+	assert.match(reason, /\b0\.1\.1\b.*\b0\.1\.0$/);
+	assert.equal(sent, false);
 	assert.equal(host.state()[0]?.unavailable, reason);
 });
 

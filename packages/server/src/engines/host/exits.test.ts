@@ -3,9 +3,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { passTime } from "../../testing/monotonic.ts";
+import { until } from "../../testing/until.ts";
 import { MAX_FAILURES_OF_PAYER } from "./failures.ts";
 import type { Timing } from "./model.ts";
-import { failure, isRunning, scripted, settings, startHost, until } from "./testing.ts";
+import { failure, isRunning, scripted, settings, startHost } from "./testing.ts";
 
 /** Starts a host with one hostile engine, which records its requests in a journal. */
 async function startHostile(t: TestContext, script: string, timing: Partial<Timing> = {}, environment = {}) {
@@ -24,21 +25,22 @@ async function startHostile(t: TestContext, script: string, timing: Partial<Timi
 	};
 }
 
-const HOW = { 0: "exited with status 0", 1: "exited with status 1", 137: "was ended by SIGKILL" } as const;
+const HOW = { 0: "status 0", 1: "status 1", 137: "SIGKILL" } as const;
 
 for (const [status, how] of Object.entries(HOW)) {
 	for (const moment of ["before", "during"]) {
-		test(`an engine that ${how} ${moment} its answer: generate is not sent again`, async (t) => {
+		test(`an engine that ends with ${how} ${moment} its answer: generate is not sent again`, async (t) => {
 			const { ask, journal, state } = await startHostile(t, "exits.mjs");
 			const { reason, sent } = await failure(ask("generate", { moment, status: Number(status) }));
-			assert.deepEqual([reason, sent], [`the process ${how}`, true]);
+			assert.ok(reason.endsWith(` ${how}`), reason);
+			assert.equal(sent, true);
 			assert.deepEqual(journal(), ["generate"]);
-			assert.equal(state().last_failure, `the process ${how}`);
+			assert.equal(state().last_failure, reason);
 			assert.ok("data" in (await ask("describe")), "a new process answers");
 		});
 	}
 
-	test(`an engine that ${how} after its answer has answered`, async (t) => {
+	test(`an engine that ends with ${how} after its answer has answered`, async (t) => {
 		const { ask, journal, state } = await startHostile(t, "exits.mjs");
 		for (let round = 0; round < 2; round++) {
 			assert.deepEqual(await ask("generate", { moment: "after", status: Number(status) }), {
@@ -47,7 +49,8 @@ for (const [status, how] of Object.entries(HOW)) {
 			await until(() => state().processes === 0);
 		}
 		assert.deepEqual(journal(), ["generate", "generate"]);
-		assert.equal(state().last_failure, status === "0" ? undefined : `the process ${how}`);
+		const { last_failure } = state();
+		assert.ok(status === "0" ? last_failure === undefined : last_failure?.endsWith(` ${how}`), last_failure ?? "");
 	});
 }
 
@@ -135,7 +138,8 @@ for (const [name, value, code] of [
 		const { reason, sent } = await failure(
 			host.call("echo", settings({ environment: { SVC_TEST_A: value ?? "" } }), "generate", {}),
 		);
-		assert.deepEqual([reason, sent], [`the process did not start (${code})`, false]);
+		assert.ok(reason.endsWith(`(${code})`), reason);
+		assert.equal(sent, false);
 		assert.ok("data" in (await host.call("echo", settings({ key: "b" }), "generate", {})));
 	});
 }
@@ -146,8 +150,8 @@ test("after the sixth failure within a minute calls are refused immediately, unt
 	for (let round = 0; round < 6; round++) await failure(ask("generate", { moment: "before", status: 1 }));
 	assert.deepEqual([state().breaker, state().refused_realms], ["closed", 1]);
 	const { reason, sent } = await failure(ask("generate", { moment: "before", status: 1 }));
-	const rule = "it failed too often and is suspended for a while; last failure: the process exited with status 1";
-	assert.deepEqual([reason, sent, journal().length], [rule, false, 6]);
+	assert.match(reason, /\bsuspended\b.*\bstatus 1$/);
+	assert.deepEqual([sent, journal().length], [false, 6]);
 	assert.equal(log.entries().filter(({ event }) => event === "engine.breaker.open").length, 1);
 	pass(30_000);
 	const [probe, other] = await Promise.allSettled([ask("describe"), ask("describe")]);

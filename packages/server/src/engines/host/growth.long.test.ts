@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { until } from "../../testing/until.ts";
 import type { EngineHost } from "./host.ts";
-import { failure, scripted, settings, startHost, until } from "./testing.ts";
+import { failure, scripted, settings, startHost } from "./testing.ts";
 
 /** Counts this process's open descriptors and its children. */
 function held(): { descriptors: number; children: number } {

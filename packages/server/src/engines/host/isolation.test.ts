@@ -7,8 +7,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { makeFolder } from "../../testing/store.ts";
+import { until } from "../../testing/until.ts";
 import type { BuiltInEngine } from "./model.ts";
-import { FIXTURES, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
+import { FIXTURES, isRunning, restricted, scripted, settings, startHost } from "./testing.ts";
 
 async function dataOf(call: Promise<unknown>): Promise<Record<string, unknown>> {
 	const { data } = (await call) as { data: Record<string, unknown> };
@@ -55,9 +56,9 @@ test("an engine has its three streams and no other descriptor", async (t) => {
 async function reach(t: TestContext, ...how: [network: boolean, node?: BuiltInEngine["node"]]) {
 	const { host, folder } = await startHost(t, [restricted("hostile/reaching.mjs", ...how)]);
 	const database = join(folder, "svc.db");
-	const allowed = join(folder, "kubeconfig");
+	const allowed = join(folder, "settings");
 	await writeFile(database, "CANARY");
-	await writeFile(allowed, "kubeconfig");
+	await writeFile(allowed, "settings");
 	const tcp = createServer().listen(0, "127.0.0.1");
 	const unix = createServer().listen(join(folder, "socket"));
 	await Promise.all([once(tcp, "listening"), once(unix, "listening")]);
@@ -69,7 +70,7 @@ async function reach(t: TestContext, ...how: [network: boolean, node?: BuiltInEn
 	const outcomes = await dataOf(
 		host.call("reaching", settings({ reads: [allowed] }), "generate", { database, allowed, port, folder }),
 	);
-	assert.deepEqual((await readdir(folder)).sort(), ["kubeconfig", "run", "socket", "svc.db"]);
+	assert.deepEqual((await readdir(folder)).sort(), ["run", "settings", "socket", "svc.db"]);
 	return outcomes;
 }
 

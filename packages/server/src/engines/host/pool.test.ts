@@ -4,9 +4,10 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { until } from "../../testing/until.ts";
 import type { EngineSettings, EngineState } from "./host.ts";
 import { TIMING, type Timing } from "./model.ts";
-import { failure, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
+import { failure, isRunning, restricted, scripted, settings, startHost } from "./testing.ts";
 
 /** A file whose creation ends calls that wait for it. */
 interface Gate {
@@ -131,7 +132,7 @@ test("a retired configuration: the call under way is answered, waiting ones are 
 	assert.equal(await underWay, pid);
 	await until(() => !isRunning(pid));
 	assert.ok(isRunning(other));
-	assert.notEqual(await ask(), pid, "the same key begins anew");
+	assert.notEqual(await ask(), pid, "the same key starts a new one");
 });
 
 test("calls that wait when their configuration is retired are refused, unsent", async (t) => {
@@ -139,7 +140,8 @@ test("calls that wait when their configuration is retired are refused, unsent", 
 	const waiting = failure(ask());
 	host.retire("a");
 	const { reason, sent } = await waiting;
-	assert.deepEqual([reason, sent], ["its configuration changed", false]);
+	assert.match(reason, /\bconfiguration\b/);
+	assert.equal(sent, false);
 });
 
 test("a process that nobody needs is ended; the next call starts another", async (t) => {
@@ -158,7 +160,7 @@ test("a process that was killed from outside is replaced", async (t) => {
 	process.kill(pid, "SIGKILL");
 	await until(() => state().processes === 0);
 	assert.notEqual(await ask(), pid);
-	assert.equal(state().last_failure, "the process was ended by SIGKILL");
+	assert.match(state().last_failure ?? "", /\bSIGKILL$/);
 });
 
 test("closing answers what is under way, refuses what comes later, and leaves no process", async (t) => {
@@ -174,7 +176,8 @@ test("closing answers what is under way, refuses what comes later, and leaves no
 	assert.deepEqual(pids.filter(isRunning), []);
 	assert.deepEqual(journal().slice(-2), ["exit", "exit"], "nothing had to be killed");
 	const { reason, sent } = await failure(ask());
-	assert.deepEqual([reason, sent, state().processes], ["the server is stopping", false, 0]);
+	assert.match(reason, /\bstopping$/);
+	assert.deepEqual([sent, state().processes], [false, 0]);
 });
 
 test("closing ends what ignores the end of its input and SIGTERM", async (t) => {
@@ -190,5 +193,6 @@ test("closing ends what ignores the end of its input and SIGTERM", async (t) => 
 test("an engine that nobody knows is unavailable", async (t) => {
 	const { host } = await startSlow(t);
 	const { reason, sent } = await failure(host.call("nobody", settings(), "ping", {}));
-	assert.deepEqual([reason, sent], ["there is no such engine", false]);
+	assert.match(reason, /\bno such engine$/);
+	assert.equal(sent, false);
 });

@@ -4,9 +4,10 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { createTestLog } from "../../testing/log.ts";
+import { until } from "../../testing/until.ts";
 import { createMask, showControls } from "./masking.ts";
 import { followStderr } from "./stderr.ts";
-import { scripted, settings, startHost, until } from "./testing.ts";
+import { scripted, settings, startHost } from "./testing.ts";
 
 /** Follows these bytes as standard error. @returns the entries logged, and the beginning */
 async function logged(chunks: readonly (string | Buffer)[], secrets: readonly string[] = []) {

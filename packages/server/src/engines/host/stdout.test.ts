@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { until } from "../../testing/until.ts";
 import { MALFORMED } from "./fixtures/malformed.ts";
-import { failure, scripted, settings, startHost, until } from "./testing.ts";
+import { failure, scripted, settings, startHost } from "./testing.ts";
 
 /** Milliseconds between two answers: with a shorter gap, a busy machine would read both in one piece, which is another fault. */
 const GAP_MS = 1000;
@@ -24,7 +25,8 @@ test("a line without end is ended at 1 MiB, takes no memory, and other engines a
 	await Promise.all([isWell(), isWell()]);
 	const { reason, sent } = await flood;
 	const after = process.memoryUsage();
-	assert.deepEqual([reason, sent], ["it answered with a line longer than 1048576 bytes", true]);
+	assert.match(reason, /\b1048576 bytes$/);
+	assert.equal(sent, true);
 	const growth = after.arrayBuffers + after.heapUsed - before.arrayBuffers - before.heapUsed;
 	assert.ok(growth < 8 * 1024 * 1024, `${growth} bytes`);
 	await isWell();
@@ -50,17 +52,19 @@ test("what a process writes while it owes no answer ends it", async (t) => {
 	const { host, log, generate } = await startHostile(t, "chatty");
 	assert.deepEqual(await generate({ moment: "after" }), { data: { moment: "after" } });
 	await until(() => host.state()[0]?.processes === 0);
-	assert.equal(host.state()[0]?.last_failure, "it wrote without a request");
+	const last_failure = host.state()[0]?.last_failure ?? "";
+	assert.match(last_failure, /\bwithout a request$/);
 	assert.deepEqual(
 		log.entries().map(({ event, engine, message }) => [event, engine, message]),
-		[["engine.failed", "chatty", "it wrote without a request"]],
+		[["engine.failed", "chatty", last_failure]],
 	);
 });
 
 test("two answers in one write are a violation, and the first is not believed", async (t) => {
 	const { generate } = await startHostile(t, "twice");
 	const { reason, sent } = await failure(generate({ of: "a" }));
-	assert.deepEqual([reason, sent], ["it answered one request with more than one line", true]);
+	assert.match(reason, /\bmore than one line$/);
+	assert.equal(sent, true);
 });
 
 test("a second answer a moment later ends the process, and the next caller never receives it", async (t) => {

@@ -101,15 +101,6 @@ export async function failure(call: Promise<unknown>): Promise<EngineUnavailable
 	return outcome;
 }
 
-/** Waits at most two minutes until a condition is true. */
-export async function until(holds: () => boolean): Promise<void> {
-	const end = performance.now() + 120_000;
-	while (!holds()) {
-		assert.ok(performance.now() < end, "not within two minutes");
-		await new Promise((resolve) => setTimeout(resolve, 5));
-	}
-}
-
 /** Tells whether the process with this id runs; a zombie does not. */
 export function isRunning(pid: number): boolean {
 	try {

@@ -80,27 +80,27 @@ test("a program that replaces the engine's after the start does not run", async 
 	await rename(`${executable}.new`, executable);
 	assert.ok("data" in (await host.call("one-shot", settings(), "generate", {})));
 	const { unavailable } = load().catalog.byType.get("one-shot") ?? assert.fail();
-	assert.equal(unavailable, "the executable's sha256 differs from the one in plugin.json");
+	assert.match(unavailable ?? "", /\bsha256\b/);
 	assert.ok(catalog.byType.get("one-shot"));
 });
 
 type Installed = Awaited<ReturnType<typeof install>>;
 
 const REFUSED: [name: string, reason: RegExp, changes: object, spoil: (made: Installed) => Promise<unknown>][] = [
-	["without a hash", /no sha256/, { sha256: undefined }, async () => undefined],
+	["without a hash", /\bno sha256\b/, { sha256: undefined }, async () => undefined],
 	["without an executable", /\bno executable\b/, { executable: undefined }, async () => undefined],
-	["with another hash", /sha256 differs/, { sha256: "0".repeat(64) }, async () => undefined],
-	["with one byte more", /sha256 differs/, {}, ({ executable }) => appendFile(executable, "\n")],
+	["with another hash", /\bsha256 differs\b/, { sha256: "0".repeat(64) }, async () => undefined],
+	["with one byte more", /\bsha256 differs\b/, {}, ({ executable }) => appendFile(executable, "\n")],
 	["whose executable is absent", /\(ENOENT\)/, { executable: "other" }, async () => undefined],
 	["whose executable is a path", /\bexecutable\b.*\bname of a file\b/, { executable: "../x" }, async () => undefined],
-	["whose name is not its folder's", /differs from the folder's/, { name: "other" }, async () => undefined],
+	["whose name is not its folder's", /\bfolder's\b/, { name: "other" }, async () => undefined],
 	["with another sdk_version", /sdk_version/, { sdk_version: 2 }, async () => undefined],
 	["with a descriptor that is none", /plugin\.json: /, {}, ({ plugin_json }) => writeFile(plugin_json, "[]")],
 	["in a folder that its group may write", /\bits folder\b.*\bwritten\b/, {}, ({ own }) => chmod(own, 0o775)],
 	["in a folder that all may write", /\bits folder\b.*\bwritten\b/, {}, ({ own }) => chmod(own, 0o757)],
 	[
 		"below a folder that all may write",
-		/folder of all engines can be/,
+		/\bfolder of all engines\b/,
 		{},
 		({ plugins_dir }) => chmod(plugins_dir, 0o777),
 	],
@@ -123,7 +123,7 @@ const REFUSED: [name: string, reason: RegExp, changes: object, spoil: (made: Ins
 	],
 	[
 		"whose program is a folder",
-		/not a regular file/,
+		/\bregular file\b/,
 		{},
 		async ({ executable, own }) => {
 			await rename(executable, join(own, "x"));
@@ -155,18 +155,18 @@ test("an engine that has the type of one of ours does not replace it", async (t)
 	await rename(own, join(plugins_dir, "echo"));
 	const { catalog, host } = load();
 	assert.deepEqual(
-		catalog.list().map(({ type, is_built_in, unavailable }) => [type, is_built_in, unavailable]),
+		catalog.list().map(({ type, is_built_in, unavailable }) => [type, is_built_in, unavailable === undefined]),
 		[
-			["echo", true, undefined],
-			["echo", false, "the server has a built-in engine of this type"],
+			["echo", true, true],
+			["echo", false, false],
 		],
 	);
 	assert.ok("data" in (await host.call("echo", settings(), "generate", {})));
 	assert.deepEqual(
-		host.state().map(({ processes, unavailable }) => [processes, unavailable]),
+		host.state().map(({ processes, unavailable }) => [processes, /\bbuilt-in\b/.test(unavailable ?? "")]),
 		[
-			[1, undefined],
-			[0, "the server has a built-in engine of this type"],
+			[1, false],
+			[0, true],
 		],
 	);
 });

@@ -1,9 +1,9 @@
 import { engineCapabilities, type Fields } from "@svc/protocol";
 import * as v from "valibot";
 import { AppError } from "../../errors.ts";
-import { allowedNames } from "../config/allowed-names.ts";
 import { coreFor } from "../host/failures.ts";
 import { EngineUnavailable } from "../host/model.ts";
+import { allowedNames } from "./allowed-names.ts";
 import {
 	type Connector,
 	type Credential,

@@ -8,7 +8,7 @@ const MAX_CHARACTERS = 1024;
 const UNSEEN = /[\p{Mn}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Gives the name under which guesses of a person's password are counted. A distinguished name has any number of spellings, even of its
+ * Returns the name under which guesses of a person's password are counted. A distinguished name has any number of spellings, even of its
  * attributes' types: only the values below the base count, so that a person right below it counts as under the plain name. Names that any
  * directory takes for the same are the same here.
  */

@@ -73,7 +73,7 @@ function withEscapes(value: string): string {
 	return value.replace(special, (character) => (/\p{Cc}/u.test(character) ? bytes(character) : `\\${character}`));
 }
 
-/** Gives the same text for every spelling of a name: lower case, single blanks, none around separators. */
+/** Returns the same text for every spelling of a name: lower case, single blanks, none around separators. */
 export function normalDn(name: DistinguishedName): string {
 	return name.map(normalRdn).join(",");
 }

@@ -24,7 +24,7 @@ const UNTRUSTED = "the directory's certificate is not signed by a trusted author
 const NO_TLS =
 	"the TLS handshake failed: check that the directory uses TLS at this port (636 is ldaps, 389 needs start_tls)";
 
-/** Gives advice on a failed connection. It contains nothing of the error: libraries put addresses and data into theirs. */
+/** Returns advice on a failed connection. It contains nothing of the error: libraries put addresses and data into theirs. */
 export function explain(error: unknown): ProviderUnavailable {
 	if (error instanceof ProviderUnavailable) return error;
 	return new ProviderUnavailable(sentence(error));

@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { networkInterfaces } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { after, type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../../../../test/peers/free-port.ts";
 import {
 	ALICE,
@@ -21,6 +20,7 @@ import {
 	result,
 	silence,
 } from "../../../../../test/peers/ldap-fake.ts";
+import { until } from "../../testing/until.ts";
 import { createLdap } from "./ldap.ts";
 import { fakeFor, ldapFor, refusedAs, settingsOf, unavailableAs } from "./testing.ts";
 
@@ -105,7 +105,7 @@ test("one directory is asked three questions, sixteen wait, and a further one is
 	assert.equal(limit.refused?.(), 1);
 });
 
-test("one that drops: at once, at a bind, at her bind, and in the middle of an answer", async (t) => {
+test("one that drops: on connecting, at a bind, at her bind, and in the middle of an answer", async (t) => {
 	await login(t, honest, lost, { greet: (socket) => void socket.destroy() });
 	await login(
 		t,
@@ -284,5 +284,5 @@ test("a login leaves no connection, however it ended", async (t) => {
 		butHerBind((request) => result(request, 49)),
 		refusedAs("password"),
 	);
-	while (fake.open() > 0) await sleep(10, undefined, { signal: t.signal });
+	await until(() => fake.open() === 0);
 });

@@ -169,9 +169,9 @@ test("an id_token of more than 64 KiB, or with a header of more than 16 KiB, is 
 test("signed userinfo has the limits of an id_token", async () => {
 	const signed = (jwt: string): Fault => ({ does: "answer", status: 200, body: jwt, type: "application/jwt" });
 	const long = await messageOf("userinfo", signed(`e30.${"A".repeat(65_533)}`));
-	assert.equal(long.message, "the provider's userinfo is larger than 64 KiB");
+	assert.match(long.message, /^(?!.*\bheader\b).*\buserinfo\b.*\b64 KiB$/);
 	const header = await messageOf("userinfo", signed(`${"e".repeat(16_385)}.e30.AAAA`));
-	assert.equal(header.message, "the header of the provider's userinfo is larger than 16 KiB");
+	assert.match(header.message, /\bheader\b.*\buserinfo\b.*\b16 KiB$/);
 });
 
 test("keys that are none, or more than 100, are not used", async () => {

@@ -10,7 +10,7 @@ const KEPT_MS = 60_000;
 const KeySet = v.object({ keys: v.pipe(v.array(v.looseObject({})), v.minLength(1), v.maxLength(MAX_KEYS)) });
 
 /**
- * Gives a provider's keys, fetched at most once a minute. A failure is not kept.
+ * Returns a provider's keys, fetched at most once a minute. A failure is not kept.
  * @param ask fetches them, and throws ProviderUnavailable
  */
 export function createKeys<Options>(ask: (options: Options) => Promise<Response>) {

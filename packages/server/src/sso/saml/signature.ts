@@ -54,7 +54,7 @@ function checkForm(signature: Element): void {
 	if (attribute(reference, "URI") !== `#${id}`) throw new SsoRefusal("signature");
 }
 
-/** Gives an element's children, which must be exactly these. */
+/** Returns an element's children, which must be exactly these. */
 function parts<const Names extends readonly string[]>(
 	element: Element,
 	names: Names,
@@ -99,7 +99,7 @@ function isolate(document: ResponseDocument, signature: Element): string {
 	return response.toString();
 }
 
-/** Gives the assertion that the first signature covers; undefined when the certificate does not match. */
+/** Returns the assertion that the first signature covers; undefined when the certificate does not match. */
 function verify(text: string, certificate: string): string | undefined {
 	let asked = 0;
 	const getX509Certificate = () => {

@@ -9,7 +9,7 @@ const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** SAML has no other time zone. */
 const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,12})?Z$/;
 
-/** Gives milliseconds since 1970. @throws SsoRefusal malformed when the instant is missing or does not exist */
+/** Returns milliseconds since 1970. @throws SsoRefusal malformed when the instant is missing or does not exist */
 export function parseInstant(text: string | undefined): number {
 	const seconds = INSTANT.exec(text ?? "")?.[1];
 	const parsed = Date.parse(`${text}`);
@@ -30,7 +30,7 @@ export function checkNotOnOrAfter(instant: string | undefined, now_ms: number): 
 	if (now_ms - SKEW_MS >= parseInstant(instant)) throw new SsoRefusal("expired");
 }
 
-/** Gives the time from which an assertion that ends at this instant is refused: ISO 8601 UTC. @throws SsoRefusal malformed */
+/** Returns the time from which an assertion that ends at this instant is refused: ISO 8601 UTC. @throws SsoRefusal malformed */
 export function refusedFrom(not_on_or_after: string | undefined): string {
 	return new Date(Math.min(parseInstant(not_on_or_after) + SKEW_MS, LAST_MS)).toISOString();
 }

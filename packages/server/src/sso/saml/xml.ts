@@ -40,14 +40,14 @@ export function named(element: Element, namespace: Namespace, name: string): Ele
 	return childrenOf(element).filter((child) => is(child, namespace, name));
 }
 
-/** Gives the only child element of that name. @throws SsoRefusal malformed when there is none, or more than one */
+/** Returns the only child element of that name. @throws SsoRefusal malformed when there is none, or more than one */
 export function only(element: Element, namespace: Namespace, name: string): Element {
 	const child = atMostOne(element, namespace, name);
 	if (child === undefined) throw new SsoRefusal("malformed");
 	return child;
 }
 
-/** Gives the child element of that name, if any. @throws SsoRefusal malformed when there is more than one */
+/** Returns the child element of that name, if any. @throws SsoRefusal malformed when there is more than one */
 export function atMostOne(element: Element, namespace: Namespace, name: string): Element | undefined {
 	const found = named(element, namespace, name);
 	if (found.length > 1) throw new SsoRefusal("malformed");

@@ -99,6 +99,26 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await seen({ member_id: "" }), []);
 	});
 
+	test("a query by environment finds what names it, all environments, or it as the other one of two", async () => {
+		const FACTS: object[] = [
+			{ environment: "dev" },
+			{ environment: "prod" },
+			{ environment: "" },
+			{ environment: "dev", to_environment: "prod" },
+			{ environment: "staging", from_environment: "prod" },
+			{},
+			{ comment: '"to_environment":"prod"', environment: "dev" },
+		];
+		const realm_id = await write(FACTS.length, (mark) => ({ data: { mark, ...FACTS[mark - 1] } }));
+		const query: EventQuery = { ...EVERYTHING, scopes: [{ realm_ids: [realm_id] }], environment: "prod" };
+		const found = await audit.list(query, undefined, 100);
+		assert.deepEqual(
+			found.map(({ data }) => JSON.parse(data).mark),
+			[5, 4, 3, 2],
+		);
+		assert.equal(await audit.count(query), 4);
+	});
+
 	test("a query finds what one of its scopes and all of its filters match, and a count counts it", async () => {
 		const at = (mark: number) => `2030-01-0${mark}T00:00:00.000Z`;
 		const realm_id = await write(6, (mark) => ({

@@ -7,9 +7,18 @@ import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about short-lived facts. */
 export async function briefFactContract(openStore: OpenStore): Promise<void> {
-	const { attempts, sso } = (await openStore({ after })).store;
+	const { accounts, attempts, sso, trusts } = (await openStore({ after })).store;
 
 	const digest = () => hash("sha256", newId(), "buffer");
+
+	test("the last use of a session is kept, and no other session's is shown in its place", async () => {
+		const [one, other] = [newId(), newId()];
+		const use = (ip: string) => ({ at: "2030-01-01T12:00:00.000Z", ip, agent: `Firefox "7" of ${ip}` });
+		assert.deepEqual(await accounts.lastUses([one, other]), [undefined, undefined]);
+		await accounts.noteUse(one, use("192.0.2.1"));
+		await accounts.noteUse(one, use("192.0.2.2"));
+		assert.deepEqual(await accounts.lastUses([other, one]), [undefined, use("192.0.2.2")]);
+	});
 
 	test("a finished login is taken once, by one of ten that bring its code at the same time, until it ends", async () => {
 		const code = (until_ms: number) => ({ digest: digest(), sealed: Buffer.from(newId()), until_ms });
@@ -72,6 +81,20 @@ export async function briefFactContract(openStore: OpenStore): Promise<void> {
 			await Promise.all([attempts.fullest("strangers", "pair "), attempts.fullest("strangers", "account ")]),
 			[1, 4],
 		);
+	});
+
+	test("a JWT from a new source is reported once with the first address, and again after the source is forgotten", async () => {
+		const [one, other] = [digest(), digest()];
+		const note = (jwt: Buffer, ip: string) => trusts.noteSource({ digest: jwt, payer: "ada", ip });
+		assert.equal(await note(one, "192.0.2.1"), undefined);
+		assert.equal(await note(one, "192.0.2.1"), undefined);
+		assert.equal(await note(other, "192.0.2.2"), undefined, "another JWT");
+		const noted = await Promise.all(Array.from({ length: 5 }, () => note(one, "192.0.2.2")));
+		assert.deepEqual(noted.filter(Boolean), ["192.0.2.1"]);
+		await trusts.forgetSource(one, "192.0.2.2");
+		assert.equal(await note(one, "192.0.2.2"), "192.0.2.1");
+		const others = await Promise.all(Array.from({ length: 30 }, (_, at) => note(one, `198.51.100.${at}`)));
+		assert.equal(others.filter(Boolean).length, 14, "sixteen of one JWT");
 	});
 
 	test("failures at the same time are all counted", async () => {

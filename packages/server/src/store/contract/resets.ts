@@ -59,8 +59,8 @@ export async function resetContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await Promise.all([use(code, "one"), use(code, "two")]), ["done", "changed"]);
 		assert.equal(await passwordOf(account), "one");
 		assert.equal(await accounts.sessionOwner(session.jti, account.id, MADE_AT), undefined);
-		const told = await eventsAfter(store, start);
-		assert.deepEqual(told, [["auth.password.reset", { sessions_ended: 1 }]]);
+		const recorded = await eventsAfter(store, start);
+		assert.deepEqual(recorded, [["auth.password.reset", { sessions_ended: 1 }]]);
 		const inRealms = await eventsAfter(store, start, [owned.id, member.id, gone.id]);
 		assert.deepEqual(
 			inRealms.map(([type]) => type),

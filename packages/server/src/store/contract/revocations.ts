@@ -199,8 +199,8 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 			left.map((machine) => machine?.id),
 			[undefined, older.id, other.id],
 		);
-		const told = await eventsAfter(store, start, [realms[0].id, realms[1].id]);
-		assert.equal(told.filter(([type]) => type === "access.revoked").length, 3);
+		const recorded = await eventsAfter(store, start, [realms[0].id, realms[1].id]);
+		assert.equal(recorded.filter(([type]) => type === "access.revoked").length, 3);
 		assert.deepEqual(await store.revocations.made(user_id, since, MADE_AT), {
 			...{ machines: [], machine_tokens: [], trusts: [], invitations: [] },
 		});

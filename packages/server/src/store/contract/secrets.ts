@@ -94,14 +94,16 @@ export async function secretContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await versionsOf(realm, "other"), [1]);
 	});
 
-	test("a history is newest first, in pages, with who, when and why", async () => {
+	test("a history is newest first, in pages, with who, when, why and until when", async () => {
 		const realm = await newRealm();
-		for (const comment of ["one", "two", "three"]) await set(realm, "k", { comment, created_by: "ada" });
+		const expires_at = "2040-01-01T00:00:00.000Z";
+		for (const comment of ["one", "two", "three"]) await set(realm, "k", { comment, created_by: "ada", expires_at });
 		assert.deepEqual((await secrets.history(realm, "dev", "k", undefined, 1))[0], {
 			version: 3,
 			created_at: MADE_AT,
 			created_by: "ada",
 			comment: "three",
+			expires_at,
 		});
 		assert.deepEqual(await versionsOf(realm, "k", 3, 1), [2]);
 		assert.deepEqual(await versionsOf(realm, "k", 1), []);

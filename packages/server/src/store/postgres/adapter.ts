@@ -1,6 +1,7 @@
 import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey, RowMacs } from "../../crypto/row-macs.ts";
 import { runInBatches } from "../in-batches.ts";
+import { eventsOf } from "../low-disk.ts";
 import { fromDeclarations, type Implementations, type Operations, READS_WHOLE_LOG } from "../store.ts";
 import { createBriefs } from "./briefs/briefs.ts";
 import type { Session, Sql } from "./connection.ts";
@@ -89,7 +90,7 @@ export function createAdapter(ways: Ways): Operations {
 		if (declared.kind === "append") return (event: AuditEvent) => writer.append(event);
 		if (declared.kind === "write") {
 			const operation = writes[noun]?.[verb] as Run;
-			const run: Run = (...args) => writer.run(operation, args);
+			const run: Run = (...args) => writer.run(operation, args, eventsOf(declared, args));
 			return declared.inBatches ? runInBatches(run) : run;
 		}
 		const long = READS_WHOLE_LOG.has(name) ? pools.everything : pools.long;

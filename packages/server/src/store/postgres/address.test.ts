@@ -8,7 +8,7 @@ import { makeFolder } from "../../testing/store.ts";
 import { readAddress } from "./address.ts";
 
 const read = (url: string, password_file?: string, credentials_dir?: string) =>
-	readAddress({ database: { url: new Redacted(url), password_file }, credentials_dir });
+	readAddress({ database: { url: new Redacted(url), password_file, bytes: undefined }, credentials_dir });
 
 const refuses = (url: string, pattern: RegExp) =>
 	assert.throws(

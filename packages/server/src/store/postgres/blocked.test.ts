@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { anEvent, aVersion } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
+import { until } from "../../testing/until.ts";
 import { connect } from "./connection.ts";
 import { openPostgresTestStore, runSql } from "./testing.ts";
 
@@ -41,10 +41,10 @@ test("a statement that the database ends is answered as unavailable, and the nex
 	// As statement_timeout does.
 	const cancel = "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted AND relation = 'svc.secret'::regclass";
 	let ended = 0;
-	while (ended < 2) {
+	await until(async () => {
 		ended += (await runSql(running, database, cancel)).length;
-		await pause(10);
-	}
+		return ended >= 2;
+	});
 	for (const answer of await asked) {
 		const { code, status, headers } = answer.status === "rejected" ? answer.reason : assert.fail("it was answered");
 		assert.deepEqual([code, status, headers], ["store_unavailable", 503, { "Retry-After": "1" }]);

@@ -1,6 +1,6 @@
 import { FatalError } from "../../errors.ts";
-import type { Connection } from "./connection.ts";
-import { SERVER_LOCK, SHARED_SERVER_LOCK } from "./locks.ts";
+import type { Connection, Sql } from "./connection.ts";
+import { LEAVE_SERVER_LOCK, SERVER_LOCK, SHARED_SERVER_LOCK, TRY_SERVER_LOCK } from "./locks.ts";
 
 /** Oldest version that is supported. */
 const OLDEST = 15;
@@ -17,25 +17,46 @@ const PROPERTIES = `SELECT pg_backend_pid() AS pid, current_setting('server_vers
 	current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby`;
 
 /**
- * Claims the database for this server, as long as the connection lasts.
- * @param isShared lets other servers that share it use it at the same time
- * @throws FatalError saying why the database cannot be used, or that another server uses it
+ * Way of using a database: a command has it alone, servers share it. The first of them has it alone until it calls `shareDatabase`, so that it may change
+ * the schema.
  */
-export async function claimDatabase(connection: Connection, isShared: boolean): Promise<void> {
+export type Use = "alone" | "shared" | "first or shared";
+
+/**
+ * Claims the database, as long as the connection lasts.
+ * @returns whether nobody else uses it
+ * @throws FatalError saying why the database cannot be used, or that another program of svc uses it
+ */
+export async function claimDatabase(connection: Connection, use: Use): Promise<boolean> {
 	const [found] = await connection.rows<Properties>(PROPERTIES);
 	const reason = found && reasonAgainst(found, connection.process_id);
 	if (reason !== undefined) throw new FatalError(reason);
+	if (use === "first or shared" && (await isFirst(connection))) return true;
 	try {
 		// A server that has just ended may hold it for a moment, as long as its connections outlive it.
-		await connection.script(isShared ? SHARED_SERVER_LOCK : SERVER_LOCK);
+		await connection.script(use === "alone" ? SERVER_LOCK : SHARED_SERVER_LOCK);
 	} catch (cause) {
 		if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
 		throw new FatalError(
-			"another svc server is using the database: stop it, or choose another database (several servers on one are not supported yet)",
+			use === "alone"
+				? "another svc server is using the database: stop it and all others that `svc nodes` lists, or choose another database"
+				: "a command of svc is using the database: try again when it has ended",
 			78,
 			{ cause },
 		);
 	}
+	return use === "alone";
+}
+
+async function isFirst(connection: Connection): Promise<boolean> {
+	const [lock] = await connection.rows<{ is_first: boolean }>(TRY_SERVER_LOCK);
+	return lock?.is_first === true;
+}
+
+/** Lets other servers use the database, which this one has had alone since it claimed it. */
+export async function shareDatabase(sql: Pick<Sql, "rows">): Promise<void> {
+	await sql.rows(SHARED_SERVER_LOCK);
+	await sql.rows(LEAVE_SERVER_LOCK);
 }
 
 const LOCK_NOT_AVAILABLE = "55P03";

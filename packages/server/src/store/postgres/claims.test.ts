@@ -11,7 +11,7 @@ import { createReaper } from "../../leases/reaper.ts";
 import { countEvents, eventsAfter, isChainIntact } from "../../testing/events.ts";
 import { addLease } from "../../testing/leases.ts";
 import { createTestLog } from "../../testing/log.ts";
-import { aLease, anEvent, MADE_AT, newId } from "../../testing/rows.ts";
+import { aLease, anEvent, MADE_AT, newId, reportNoKeys } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { ROW_KEY } from "../../testing/store.ts";
 import { createTestSystem } from "../../testing/system.ts";
@@ -28,7 +28,10 @@ async function setUp(t: TestContext) {
 	server ??= startPostgres();
 	const { here, there, runSql } = await openPostgresTestPair(t, await server);
 	for (const store of [here, there])
-		await store.join({ id: newId(), name: "n", version: "0.1.0", address: "https://n", started_at: MADE_AT });
+		await store.join(
+			{ id: newId(), name: "n", version: "0.1.0", address: "https://n", started_at: MADE_AT },
+			reportNoKeys,
+		);
 	const realm = await addRealm(here, await addAccount(here));
 	const add = (state: "intent" | "revoking", due_at = NOW_MS) =>
 		addLease(here, state, aLease(realm.id, { target: "a", due_at }));

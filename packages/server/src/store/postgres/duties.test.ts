@@ -8,7 +8,7 @@ import { openLeaseClock } from "../../leases/clock.ts";
 import { createSweeper } from "../../leases/sweep.ts";
 import { createTestLog } from "../../testing/log.ts";
 import { createMemoryKeyStore } from "../../testing/memory-key-store.ts";
-import { anEvent, MADE_AT, newId } from "../../testing/rows.ts";
+import { anEvent, MADE_AT, newId, reportNoKeys } from "../../testing/rows.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import type { Store } from "../store.ts";
 import { openPostgresTestPair } from "./testing.ts";
@@ -22,7 +22,10 @@ async function setUp(t: TestContext) {
 	server ??= startPostgres();
 	const pair = await openPostgresTestPair(t, await server);
 	for (const [name, store] of [["here", pair.here] as const, ["there", pair.there] as const])
-		await store.join({ id: newId(), name, version: "0.1.0", address: `https://${name}`, started_at: MADE_AT });
+		await store.join(
+			{ id: newId(), name, version: "0.1.0", address: `https://${name}`, started_at: MADE_AT },
+			reportNoKeys,
+		);
 	return pair;
 }
 

@@ -4,7 +4,7 @@ import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { createAlterationWatch } from "../../health/alteration.ts";
 import { createTestLog } from "../../testing/log.ts";
-import { anEvent, MADE_AT, newId } from "../../testing/rows.ts";
+import { anEvent, MADE_AT, newId, reportNoKeys } from "../../testing/rows.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import type { Store } from "../store.ts";
 import { openPostgresTestPair, openPostgresTestStore } from "./testing.ts";
@@ -14,7 +14,7 @@ let server: Promise<Postgres> | undefined;
 after(async () => (await server)?.stop());
 
 const join = (store: Store) =>
-	store.join({ id: newId(), name: "n", version: "0.1.0", address: "https://n", started_at: MADE_AT });
+	store.join({ id: newId(), name: "n", version: "0.1.0", address: "https://n", started_at: MADE_AT }, reportNoKeys);
 
 /** Opens two stores on a new database, as servers do. */
 async function setUp(t: TestContext) {

@@ -13,5 +13,11 @@ export const FIRST_KEYS_LOCK = `SELECT pg_advisory_xact_lock(${SVC}, 3)`;
 /** Takes the database for one server, as long as the connection lasts. */
 export const SERVER_LOCK = `SELECT pg_advisory_lock(${SVC}, 2)`;
 
+/** Takes the database for one server, if nobody uses it. */
+export const TRY_SERVER_LOCK = `SELECT pg_try_advisory_lock(${SVC}, 2) AS is_first`;
+
+/** Leaves what was taken for one server. */
+export const LEAVE_SERVER_LOCK = `SELECT pg_advisory_unlock(${SVC}, 2)`;
+
 /** Takes the database together with other servers that share it, and for none that wants it alone. */
 export const SHARED_SERVER_LOCK = `SELECT pg_advisory_lock_shared(${SVC}, 2)`;

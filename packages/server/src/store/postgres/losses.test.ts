@@ -7,6 +7,7 @@ import { startProxy } from "../../../../../test/peers/proxy.ts";
 import { AppError } from "../../errors.ts";
 import { anAccount, anEvent } from "../../testing/rows.ts";
 import { addAccount } from "../../testing/rules.ts";
+import { until } from "../../testing/until.ts";
 import { openPostgresTestStore, runSql } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
@@ -34,11 +35,6 @@ async function newDatabase(running: Postgres): Promise<string> {
 	const name = `svc_lossy_${++made}`;
 	await runSql(running, "postgres", `CREATE DATABASE ${name}`);
 	return name;
-}
-
-/** Waits until something is so. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-	while (!(await isSo())) await pause(5);
 }
 
 /** Asks again while the database is away. */

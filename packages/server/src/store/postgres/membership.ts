@@ -1,5 +1,14 @@
 import { type LeaseClaims, OWN_CLAIMS } from "../../leases/model.ts";
-import { BEAT_MS, type Duties, MAX_NODES, type Node, OWN_DUTIES, type OwnNode, SILENT_MS } from "../../nodes/model.ts";
+import {
+	BEAT_MS,
+	type Duties,
+	MAX_NODES,
+	type Node,
+	OWN_DUTIES,
+	type OwnNode,
+	type ReportedKeys,
+	SILENT_MS,
+} from "../../nodes/model.ts";
 import { createSemaphore } from "../../semaphore.ts";
 import { storeUnavailable } from "../errors.ts";
 import type { Store } from "../store.ts";
@@ -23,18 +32,23 @@ interface Membership extends Pick<Store, "join" | "nodes" | "claims" | "duties" 
 const FORGOTTEN_MS = 24 * 60 * 60 * 1000;
 
 const JOIN =
-	"INSERT INTO node (id, name, version, address, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, clock_timestamp())";
-const BEAT = "UPDATE node SET seen_at = clock_timestamp() WHERE id = $1";
+	"INSERT INTO node (id, master_key, next_master_key, name, version, address, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())";
+const BEAT = "UPDATE node SET master_key = $2, next_master_key = $3, seen_at = clock_timestamp() WHERE id = $1";
 const LEAVE = "DELETE FROM node WHERE id = $1";
 const FORGET = [
 	`DELETE FROM node WHERE seen_at < clock_timestamp() - interval '${FORGOTTEN_MS} ms'`,
 	`DELETE FROM lease_claim WHERE until < clock_timestamp() - interval '${FORGOTTEN_MS} ms'`,
 ];
 
-const LIST = `SELECT id, name, version, address, started_at,
+const IS_SILENT = `seen_at < clock_timestamp() - interval '${SILENT_MS} ms'`;
+
+const LIST = `SELECT id, name, version, address, started_at, master_key, next_master_key,
 	to_char(seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS seen_at,
-	CASE WHEN seen_at < clock_timestamp() - interval '${SILENT_MS} ms' THEN 'silent' ELSE 'active' END AS status
+	CASE WHEN ${IS_SILENT} THEN 'silent' ELSE 'active' END AS status
 	FROM node ORDER BY epoch LIMIT ${MAX_NODES}`;
+
+/** Condition on a row of `node`: it is of another active server than $1, and could not open keys under the master key $2. */
+export const LACKS_MASTER = `id <> $1 AND NOT ${IS_SILENT} AND $2 NOT IN (master_key, next_master_key)`;
 
 /**
  * Makes the membership of a server. Its signs of life and claims have a connection of their own: they wait for no change, no question and no disk.
@@ -71,8 +85,8 @@ export function createMembership(
 	};
 	// A report that fails now is repeated with the next sign of life.
 	void known.noticed.then(exchange).catch(() => undefined);
-	const add = ({ id, name, version, address, started_at }: OwnNode) =>
-		sql.run(JOIN, [id, name, version, address, started_at]);
+	const add = ({ id, name, version, address, started_at }: OwnNode, { master_key, next_master_key }: ReportedKeys) =>
+		sql.run(JOIN, [id, master_key, next_master_key, name, version, address, started_at]);
 	const take: LeaseClaims["take"] = async (lease_id) => {
 		if (own === undefined) throw storeUnavailable();
 		return createClaims(sql, own.id).take(lease_id);
@@ -82,15 +96,16 @@ export function createMembership(
 		return createDuties(sql, own.id).take(duty);
 	};
 	return {
-		async join(node) {
+		async join(node, report) {
 			link = await links.open((connection) => connection.script("SET synchronous_commit = off"));
 			for (const forget of FORGET) await sql.run(forget);
-			await add(node);
+			await add(node, await report());
 			own = node;
 			await exchange();
 			stopBeating = beat(async () => {
+				const keys = await report();
 				// One that was forgotten joins again.
-				if ((await sql.run(BEAT, [node.id])) === 0) await add(node);
+				if ((await sql.run(BEAT, [node.id, keys.master_key, keys.next_master_key])) === 0) await add(node, keys);
 				await exchange();
 			});
 		},

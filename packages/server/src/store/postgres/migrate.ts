@@ -12,12 +12,17 @@ import { NODES } from "./migrations/0006-nodes.ts";
 import { LEASE_CLAIMS } from "./migrations/0007-lease-claims.ts";
 import { BRIEF_FACTS } from "./migrations/0008-brief-facts.ts";
 import { SHARED_WORK } from "./migrations/0009-shared-work.ts";
+import { NODE_KEYS } from "./migrations/0010-node-keys.ts";
+import { JWT_SOURCES } from "./migrations/0011-jwt-sources.ts";
+import { BUSY_CALLERS } from "./migrations/0012-busy-callers.ts";
+import { SESSION_USES } from "./migrations/0013-session-uses.ts";
 import { narrowRights } from "./roles.ts";
 import { schemaObjects } from "./schema-objects.ts";
 
 /** The schema's history. Never edit a migration after a release; add a new one at the end. */
 const MIGRATIONS: readonly { name: string; sql: string }[] = [
 	...[ACCESS, CONTENT, LOG, VERSIONS_BY_AGE, INVITATIONS_BY_ID, NODES, LEASE_CLAIMS, BRIEF_FACTS, SHARED_WORK],
+	...[NODE_KEYS, JWT_SOURCES, BUSY_CALLERS, SESSION_USES],
 ];
 
 /** Makes the list of the migrations that were applied, unless it is there. */
@@ -27,8 +32,11 @@ const LIST =
 /** Finds what another program altered in the schema, in the state that the transaction reads. */
 export type FindAlterations = (sql: Sql) => Promise<string[]>;
 
-/** Treatment of migrations that a database lacks: a command that only works on a server's database applies none. */
-export type Pending = "apply" | "refuse";
+/**
+ * Treatment of migrations that a database lacks: a command that only works on a server's database refuses them, and so does a server while others use the
+ * database, because their version does not know the new schema.
+ */
+export type Pending = "apply" | "refuse" | "refuse while others run";
 
 /** A migration that was applied. */
 interface Applied {
@@ -46,7 +54,7 @@ export function migrate(session: Session, now: string, mode: Pending = "apply"):
 		const applied = await appliedIn(session);
 		refuseOther(applied);
 		const pending = MIGRATIONS.slice(applied.length);
-		if (mode === "refuse" && pending.length > 0) throw refusal(applied.length);
+		if (mode !== "apply" && pending.length > 0) throw refusal(applied.length, mode);
 		if (applied.length > 0 && pending.length > 0) await refuseAltered(session, applied.length);
 		if (pending.length > 0) await apply(session, applied.length, now).catch(explainDenied);
 		const made = await madeBy(session, MIGRATIONS.length);
@@ -87,7 +95,17 @@ export async function appliedIn(sql: Sql): Promise<Applied[]> {
 	return lists.length === 0 ? [] : sql.rows<Applied>("SELECT name, hash FROM migration ORDER BY name");
 }
 
-function refusal(applied: number): FatalError {
+/** Tells whether a database has the schema that this program makes. */
+export async function hasOwnSchema(sql: Sql): Promise<boolean> {
+	const applied = await appliedIn(sql);
+	return applied.length === MIGRATIONS.length && applied.every(({ name }, index) => name === MIGRATIONS[index]?.name);
+}
+
+function refusal(applied: number, mode: Pending): FatalError {
+	if (mode === "refuse while others run")
+		return new FatalError(
+			"the database is of an earlier version, and servers of that version use it: stop them all (`svc nodes` lists them), then start this one",
+		);
 	const what = applied === 0 ? "the database has no data of svc" : "the database is of an earlier version";
 	return new FatalError(`${what}: start the server once, stop it, then run the command again`);
 }

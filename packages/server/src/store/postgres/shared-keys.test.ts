@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import { openKeyring } from "../../crypto/keyring.ts";
-import { rotateDataKey } from "../../crypto/rotation.ts";
+import { MasterKeyReplaced } from "../../crypto/keyring-model.ts";
+import { rotateDataKey, rotateMasterKey, UNREADY } from "../../crypto/rotation.ts";
+import { importMaster, masterFingerprint, newKeyRow } from "../../crypto/wrap.ts";
 import { isChainIntact } from "../../testing/events.ts";
-import { aBinding, anEvent } from "../../testing/rows.ts";
+import { aBinding, anEvent, MADE_AT, newId, reportNoKeys } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import type { Store } from "../store.ts";
@@ -15,8 +17,13 @@ const options = { skip: skipWithoutPostgres };
 let server: Promise<Postgres> | undefined;
 after(async () => (await server)?.stop());
 
+const NEXT = Buffer.alloc(32, 2);
+
 const open = ({ keys, guard, alone }: Store) =>
-	openKeyring({ keys, guard, alone, master: Buffer.alloc(32, 1), system: createTestSystem() });
+	openKeyring({
+		...{ keys, guard, alone, findMaster: async () => Buffer.from(NEXT) },
+		...{ master: Buffer.alloc(32, 1), system: createTestSystem() },
+	});
 
 /** Opens two stores on a new database, and starts their keyrings at the same time. */
 async function setUp(t: TestContext) {
@@ -52,9 +59,9 @@ test(
 			[here, ring],
 			[there, other],
 		] as const)
-			store.readKeysWith(() => keyring.reload());
+			store.readKeysWith(() => keyring.follow());
 		const [one, next] = [await addAccount(here), await addAccount(here)];
-		const realm = await addRealm(here, one);
+		const realm = await addRealm(here, one, { keyring: ring });
 		await rotateDataKey({ keys: here.keys, keyring: ring }, "rows", "", anEvent());
 		await here.policy.bind(aBinding(realm.id, next.id), anEvent());
 		assert.notDeepEqual(other.rows(), ring.rows());
@@ -66,9 +73,39 @@ test(
 		await rotateDataKey({ keys: here.keys, keyring: ring }, "cursor", "", anEvent());
 		await there.keepUp?.();
 		assert.deepEqual(other.cursorKey(), ring.cursorKey());
+		const known = await other.record(realm.id);
+		await rotateDataKey({ keys: here.keys, keyring: ring }, "record", realm.id, anEvent());
+		await there.keepUp?.();
+		const replaced = await other.record(realm.id);
+		assert.notDeepEqual(replaced.id, known.id);
+		assert.deepEqual(replaced.id, (await ring.record(realm.id)).id);
 		for (const store of [here, there]) {
 			assert.deepEqual(await store.health.alterations(), []);
 			assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
 		}
 	},
 );
+
+test("the master key waits for each active server, and no key stays under the one before", options, async (t) => {
+	const { here, there, ring, other, runSql } = await setUp(t);
+	const node = (name: string) => ({ id: newId(), name, version: "0.1.0", address: "https://n", started_at: MADE_AT });
+	await here.join(node("here"), reportNoKeys);
+	await there.join(node("there"), reportNoKeys);
+	const needs = { keys: here.keys, keyring: ring, home: undefined, system: createTestSystem() };
+	const rotate = () => rotateMasterKey(needs, Buffer.from(NEXT), anEvent());
+	await assert.rejects(rotate(), { code: "conflict", message: UNREADY });
+	const report = (key: string) => runSql(`UPDATE svc.node SET next_master_key = '${key}' WHERE name = 'there'`);
+	await assert.rejects(
+		there.keys.rotate({ key: newKeyRow(importMaster(NEXT), "session", "", createTestSystem()) }, anEvent()),
+		MasterKeyReplaced,
+	);
+	for (;;) {
+		await report(masterFingerprint(NEXT));
+		if ((await rotate().catch(({ message }) => message)) !== UNREADY) break;
+	}
+	const realm = await addRealm(there, await addAccount(there), { keyring: other });
+	for (const keyring of [ring, other]) {
+		assert.equal(keyring.fingerprint, masterFingerprint(NEXT));
+		assert.ok(await keyring.record(realm.id));
+	}
+});

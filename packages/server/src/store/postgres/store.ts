@@ -5,16 +5,18 @@ import type { Store, StoreState } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
 import { type Changes, createChanges, keepUp } from "./changes.ts";
-import { claimDatabase } from "./claim-database.ts";
+import { claimDatabase, shareDatabase } from "./claim-database.ts";
 import { type Sql, withConnection } from "./connection.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
 import { forgetFindings, reportedFindings } from "./findings.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
 import { FIRST_KEYS_LOCK } from "./locks.ts";
+import { createDatabaseThrottle } from "./low-disk.ts";
 import { createMembership } from "./membership.ts";
-import { type FindAlterations, migrate, type Pending } from "./migrate.ts";
+import { type FindAlterations, hasOwnSchema, migrate, type Pending } from "./migrate.ts";
 import type { ReadPool } from "./read-pools.ts";
+import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 import { exportToSqlite } from "./sqlite-export.ts";
 import { openStatements } from "./statements.ts";
 import { createWriter, type Writer } from "./writer.ts";
@@ -22,13 +24,15 @@ import { createWriter, type Writer } from "./writer.ts";
 /** Database to open, and listeners. */
 export interface PostgresOptions {
 	address: Address;
+	/** Bytes that the database may have on its disk; undefined if nobody knows. */
+	most_bytes?: number | undefined;
 	/** Start of the server. */
 	now: Date;
 	/** Treatment of migrations that the database lacks: they are applied if undefined. */
 	pending?: Pending;
 	/** Called once when the database cannot be used any more: the process must end. */
 	onFailure(error: FatalError): void;
-	/** Lets other servers that share the database use it at the same time. Not all that a server remembers is shared yet: ADR 18. */
+	/** Lets other servers that share the database use it at the same time: ADR 18. A command has it alone. */
 	isShared?: boolean;
 	/** Called when the database cannot be reached any more, and when it can be again. */
 	onState?(state: StoreState): void;
@@ -38,23 +42,13 @@ export interface PostgresOptions {
  * Opens the PostgreSQL adapter of the store, without caches: connects, migrates, and keeps its connections.
  * @throws FatalError when the database cannot be used, or another server uses it; Error when it cannot be reached
  */
-export async function openPostgresStore({
-	isShared = false,
-	address,
-	now,
-	pending,
-	onFailure,
-	onState,
-}: PostgresOptions): Promise<Store> {
+export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
+	const { isShared = false, address, most_bytes, onState } = options;
 	const links = createConnections(address, onState);
 	try {
 		const guard = createGuard();
 		let changes: Changes | undefined;
-		const writing = await links.open(async (connection) => {
-			await claimDatabase(connection, isShared);
-			if ((await changes?.isKeptIn(connection)) === false) onFailure(lostAnswers());
-		});
-		const findAlterations = await migrate(writing, now.toISOString(), pending);
+		const { writing, findAlterations } = await openWriting(links, options, () => changes);
 		const pools = await openReadPools(links);
 		await forgetFindings(writing, isShared);
 		const { join, nodes, claims, duties, reportAltered, ...membership } = createMembership(
@@ -66,7 +60,8 @@ export async function openPostgresStore({
 		const statements = await openStatements(links);
 		changes = createChanges(writing, guard, membership.claimant);
 		const catchUp = () => keepUp(pools.requests, guard);
-		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared });
+		const throttle = createDatabaseThrottle(writing, most_bytes);
+		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared, throttle });
 		const adapter = createAdapter({
 			pools,
 			writer,
@@ -84,7 +79,7 @@ export async function openPostgresStore({
 			...{ join, nodes, claims, duties, reportAltered },
 			isSuperuser: () => pools.requests.ask(isSuperuser),
 			isWritable: probe(adapter.health.probe, writer, links),
-			eventsOnLowDisk: () => ({ most: 0, refused: 0 }),
+			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
 			copyTo: (file) => exportToSqlite(address, file),
 			keepUp: isShared ? catchUp : undefined,
@@ -101,6 +96,49 @@ export async function openPostgresStore({
 		await links.close();
 		throw error;
 	}
+}
+
+/** Stage of a start. */
+interface Start {
+	/** Whether nobody else uses the database. */
+	isAlone: boolean;
+	isOver: boolean;
+}
+
+/** Opens the connection of changes: the database is claimed, and has this program's schema. @param changes those that were answered, once there may be any */
+async function openWriting(
+	links: Connections,
+	{ isShared = false, now, pending, onFailure }: PostgresOptions,
+	changes: () => Changes | undefined,
+): Promise<{ writing: ReconnectingConnection; findAlterations: FindAlterations }> {
+	const start: Start = { isAlone: false, isOver: false };
+	const writing = await links.open(async (connection) => {
+		const use = start.isOver ? "shared" : "first or shared";
+		start.isAlone = await claimDatabase(connection, isShared ? use : "alone");
+		if (start.isOver) await refuseOther(connection, changes(), onFailure);
+	});
+	const beside = start.isAlone ? "apply" : "refuse while others run";
+	const findAlterations = await migrate(writing, now.toISOString(), pending ?? beside);
+	if (isShared) await shareDatabase(writing);
+	start.isOver = true;
+	return { writing, findAlterations };
+}
+
+/** Ends the server if the database that it has reached again lacks what was answered, or if another version has changed its schema meanwhile. */
+async function refuseOther(
+	connection: Sql,
+	changes: Changes | undefined,
+	onFailure: (error: FatalError) => void,
+): Promise<void> {
+	if (!(await hasOwnSchema(connection))) onFailure(otherSchema());
+	else if ((await changes?.isKeptIn(connection)) === false) onFailure(lostAnswers());
+}
+
+function otherSchema(): FatalError {
+	return new FatalError(
+		"another version of svc has changed the database's schema, stopping: start that version on this machine, too",
+		78,
+	);
 }
 
 async function isSuperuser(sql: Sql): Promise<boolean> {

@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { Postgres } from "../../../../../test/peers/postgres.ts";
-import { type Cleanup, ROW_KEY } from "../../testing/store.ts";
+import { type Cleanup, closedOnce, ROW_KEY } from "../../testing/store.ts";
 import type { Store } from "../store.ts";
 import { openPostgresStore } from "./store.ts";
 
@@ -31,14 +31,7 @@ export async function openPostgresTestStore(
 		onFailure: (failure) => failures.push(failure),
 	});
 	if (isGuarded) await opened.guard([ROW_KEY]);
-	let closing: Promise<void> | undefined;
-	const store: Store = {
-		...opened,
-		close() {
-			closing ??= opened.close();
-			return closing;
-		},
-	};
+	const store = closedOnce(opened);
 	cleanup.after(async () => {
 		await store.close();
 		if (expected === undefined && failures.length > 0) throw failures[0];

@@ -1,12 +1,12 @@
 /* Two servers that share one database of a real PostgreSQL, without a cache in front of it. */
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { type Postgres, skipWithoutPostgres, startPostgres } from "../../../../../test/peers/postgres.ts";
 import type { Maker } from "../../policy/model.ts";
 import { countEvents, eventsAfter, isChainIntact } from "../../testing/events.ts";
-import { aBinding, anAccount, anEvent, aToken, aVersion, MADE_AT, newId } from "../../testing/rows.ts";
+import { aBinding, anAccount, anEvent, aToken, aVersion, MADE_AT, newId, reportNoKeys } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
+import { until } from "../../testing/until.ts";
 import type { Store } from "../store.ts";
 import { openPostgresTestPair } from "./testing.ts";
 
@@ -125,8 +125,8 @@ test("servers list one another while they live", options, async (t) => {
 		...{ id: newId(), name, version: "0.1.0", address: `https://${name}`, started_at: MADE_AT },
 	}));
 	assert.ok(one && other);
-	await here.join(one);
-	await there.join(other);
+	await here.join(one, reportNoKeys);
+	await there.join(other, reportNoKeys);
 	const list = async () => (await here.nodes()).map(({ name, status }) => [name, status]);
 	assert.deepEqual(await list(), [
 		["one", "active"],
@@ -136,9 +136,9 @@ test("servers list one another while they live", options, async (t) => {
 	// Until its next sign of life.
 	do await runSql("UPDATE svc.node SET seen_at = seen_at - interval '11 s' WHERE name = 'other'");
 	while ((await statusOf("other")) !== "silent");
-	while ((await statusOf("other")) !== "active") await pause(20);
+	await until(async () => (await statusOf("other")) === "active");
 	await runSql("DELETE FROM svc.node WHERE name = 'one'");
-	while ((await statusOf("one")) !== "active") await pause(20);
+	await until(async () => (await statusOf("one")) === "active");
 	await there.close();
 	assert.deepEqual(await list(), [["one", "active"]]);
 });

@@ -2,12 +2,16 @@ import type { AuditEvent } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
 import { madeEventIn, refuseEvent } from "../../policy/decide.ts";
 import { closing, storeUnavailable } from "../errors.ts";
+import type { Counted } from "../low-disk.ts";
 import type { Changes } from "./changes.ts";
 import { harmless, isUnable } from "./failure.ts";
+import type { DatabaseThrottle } from "./low-disk.ts";
 import { currentAccess } from "./writes/current-access.ts";
 
 /** An operation, or an event without a change. */
-type Operation = { event: AuditEvent } | { run: (...args: unknown[]) => Promise<unknown>; args: unknown[] };
+type Operation =
+	| { event: AuditEvent }
+	| { run: (...args: unknown[]) => Promise<unknown>; args: unknown[]; counted: Counted };
 
 interface Waiting {
 	operation: Operation;
@@ -18,7 +22,8 @@ interface Waiting {
 /** Queue of changes. */
 export interface Writer {
 	append(event: AuditEvent): Promise<void>;
-	run(run: (...args: unknown[]) => Promise<unknown>, args: unknown[]): Promise<unknown>;
+	/** @param counted what counts while the database has little room */
+	run(run: (...args: unknown[]) => Promise<unknown>, args: unknown[], counted: Counted): Promise<unknown>;
 	/** Tells whether the last change failed because the database could not write. */
 	isFailing(): boolean;
 	/** Answers what was asked, and nothing more. */
@@ -36,10 +41,12 @@ interface WriterOptions {
 	isUp(): boolean;
 	/** Checks the maker of an event without a change, too: another server may have taken the right to a read since this one looked. */
 	checksReads: boolean;
+	/** Slows down callers that fill the database. */
+	throttle: Pick<DatabaseThrottle, "refuse">;
 }
 
 /** Makes the queue: what arrives while a transaction commits is the next one. */
-export function createWriter(changes: Changes, { isUp, checksReads }: WriterOptions): Writer {
+export function createWriter(changes: Changes, { isUp, checksReads, throttle }: WriterOptions): Writer {
 	const waiting: Waiting[] = [];
 	let draining: Promise<void> | undefined;
 	let [isClosing, isFailing] = [false, false];
@@ -73,6 +80,8 @@ export function createWriter(changes: Changes, { isUp, checksReads }: WriterOpti
 
 	async function runOne(operation: Operation): Promise<Outcome> {
 		const isAlone = "event" in operation;
+		const tooMany = await throttle.refuse(isAlone ? { event: operation.event, count: 1 } : operation.counted);
+		if (tooMany !== undefined) return { refused: tooMany };
 		const event = isAlone ? madeEventIn(checksReads ? [operation.event] : []) : madeEventIn(operation.args);
 		const refused = event && refuseEvent(await currentAccess(changes.change, event), event);
 		if (refused !== undefined) {
@@ -99,7 +108,7 @@ export function createWriter(changes: Changes, { isUp, checksReads }: WriterOpti
 
 	return {
 		append: async (event) => void (await enqueue({ event })),
-		run: (run, args) => enqueue({ run, args }),
+		run: (run, args, counted) => enqueue({ run, args, counted }),
 		isFailing: () => isFailing,
 		async close() {
 			isClosing = true;

@@ -60,9 +60,9 @@ test("a database from before is refused at a start, which names the way, and is 
 	assert.deepEqual(await store.health.alterations(), []);
 	assert.equal((await store.accounts.byEmail("ada@example.com"))?.instance_admin, true);
 	assert.equal((await store.accounts.sessionOwner("j", "ada", "2030-06"))?.user_id, "ada");
-	const told = await eventsAfter(store, 0);
+	const recorded = await eventsAfter(store, 0);
 	assert.deepEqual(
-		told.map(([type, { table }]) => [type, table]),
+		recorded.map(([type, { table }]) => [type, table]),
 		["account", "session", "keyring"].map((table) => ["rows.adopted", table]),
 	);
 	const { differences, named_from } = await store.audit.compare();

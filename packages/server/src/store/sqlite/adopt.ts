@@ -65,7 +65,10 @@ export function markAdopted(directory: string, now: string): void {
 	writeDurably(join(directory, MARK), `${now}\n`);
 }
 
-/** Notes at a start that rows fit their MACs: a database from before them that takes this one's place must be asked for, too. */
+/**
+ * Notes that rows fit their MACs: an empty database, or one from before them, that takes this one's place must be asked for, too. Not before anything is
+ * stored: after a first start that was cut off, the database is still new.
+ */
 export function noteMacs({ directory, now }: { directory: string; now: Date }): void {
 	if (!wasAdopted(directory)) markAdopted(directory, now.toISOString());
 }

@@ -34,7 +34,7 @@ test("the slug of an altered realm stays taken", async () => {
 	await assert.rejects(async () => store.realms.create(another, anEvent()), refusesAltered);
 });
 
-test("the slug of a realm that another program marked as deleted stays taken, and nobody hears that there is none", async () => {
+test("the slug of a realm that another program marked as deleted stays taken, and nobody is informed that there is none", async () => {
 	const { id, slug } = await addRealm(store, owner);
 	const deleted = await addRealm(store, owner);
 	assert.equal(await store.realms.remove({ id: deleted.id, deleted_at: MADE_AT }, anEvent()), true);

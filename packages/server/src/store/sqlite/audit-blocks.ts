@@ -5,7 +5,7 @@ import type { StoredEvent } from "../../audit/model.ts";
 export const BLOCK = 256;
 
 /** Fields of an event that its terms are made of. */
-type Termed = Pick<StoredEvent, "type" | "realm" | "data">;
+export type Termed = Pick<StoredEvent, "type" | "realm" | "data">;
 
 /** Terms by which events are found. */
 export const TERM = {

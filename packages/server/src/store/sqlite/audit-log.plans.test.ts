@@ -33,6 +33,13 @@ const EVENTS: Record<string, [query: EventQuery, way: RegExp]> = {
 	"of a key and an actor": [{ ...QUERY, key: "K", actors: ["a"] }, /audit_event_by_actor \(actor=\? AND rowid<\?\)/],
 	"of a key and a token": [{ ...QUERY, key: "K", token: "t" }, BY_NUMBER],
 	"of a type": [{ ...QUERY, type: "secret.set" }, BY_NUMBER],
+	"of types that begin alike": [{ ...QUERY, type: "lease.*" }, BY_NUMBER],
+	"of an actor": [{ ...QUERY, actors: ["a", "b"] }, BY_NUMBER],
+	"of an actor and a type": [{ ...QUERY, actors: ["a"], type: "secret.set" }, BY_NUMBER],
+	"of a member's realm": [
+		{ ...QUERY, scopes: [{ member_id: "m" }, { realm_ids: [""] }], realm: "r", realm_id: "i" },
+		BY_NUMBER,
+	],
 	"of a token": [{ ...QUERY, token: "t" }, BY_NUMBER],
 	"of a token since an instant": [{ ...QUERY, token: "t", since: MADE_AT }, BY_NUMBER],
 };

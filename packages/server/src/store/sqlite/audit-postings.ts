@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
-import { BLOCK, termsOf } from "./audit-blocks.ts";
+import { BLOCK, type Termed, termsOf } from "./audit-blocks.ts";
 import { createStatements } from "./statements.ts";
-import { IN_TIME } from "./time-limit.ts";
+import { allInTime, IN_TIME } from "./time-limit.ts";
 
 /** Finds events by their terms and by their time. */
 export interface AuditPostings {
@@ -17,7 +17,7 @@ const INDEXED = `SELECT coalesce(max(block) + 1, 0) * ${BLOCK} FROM audit_block`
 const FIRST = "SELECT block FROM audit_block WHERE latest >= ? ORDER BY latest, block LIMIT 1";
 const LAST = "SELECT max(block) FROM audit_block WHERE earliest < ?";
 const IN_TAIL = `SELECT 1 FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND seq >= ? AND timestamp < ? LIMIT 1`;
-const TAIL = `SELECT seq, type, realm, data FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND seq >= ? AND seq < ? ORDER BY seq DESC`;
+const TAIL = `SELECT seq, type, realm, data FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ${BLOCK}`;
 const POSTINGS = "SELECT block, offsets FROM audit_posting WHERE term = ? AND block <= ? ORDER BY block DESC LIMIT ?";
 
 /** Highest number of blocks of one term read together. */
@@ -39,9 +39,14 @@ export function auditPostings(db: Database): AuditPostings {
 
 	/** Yields the numbers from one event on, which no block has yet. */
 	function* behind(first: number, terms: ReadonlySet<string>, below: number): Generator<number> {
-		const events = prepare(TAIL).iterate(first, below);
-		for (const event of events as IterableIterator<{ seq: number; type: string; realm: string; data: string }>)
-			if (termsOf(event).some((term) => terms.has(term))) yield event.seq;
+		for (;;) {
+			const read = (before: number) => prepare(TAIL).all(first, before) as (Termed & { seq: number })[];
+			const events = allInTime(read, below);
+			for (const event of events) if (termsOf(event).some((term) => terms.has(term))) yield event.seq;
+			const last = events.at(-1);
+			if (last === undefined || events.length < BLOCK) return;
+			below = last.seq;
+		}
 	}
 
 	/** Reads a run's next numbers below one. @returns false when there is none */

@@ -4,9 +4,10 @@ import { AppError, type ErrorCode } from "../../errors.ts";
 import { type MadeEvent, madeEventIn, refuseEvent } from "../../policy/decide.ts";
 import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
+import { rememberAccess } from "./remembered-access.ts";
 import type { TipKeeper } from "./tip.ts";
 import type { Writes } from "./writes/all.ts";
-import { currentAccess } from "./writes/current-access.ts";
+import { type AccessRows, accessRows, currentAccess } from "./writes/current-access.ts";
 
 /**
  * An operation as it crosses to the writer thread: noun, verb, arguments, never a closure; or an event without a change, as a line.
@@ -57,7 +58,8 @@ export function createBatches(
 	writes: Writes,
 	keeper: TipKeeper,
 ): (operations: readonly Operation[]) => BatchReport {
-	const runOne = createRunner(db, chain, writes, keeper);
+	const access = rememberAccess(accessRows(db), keeper.accessChanges);
+	const runOne = createRunner(db, chain, writes, keeper, access.rows);
 	// `exec` would parse them each time, in 20 µs.
 	const [begin, commit] = [db.prepare("BEGIN IMMEDIATE"), db.prepare("COMMIT")];
 	return (operations) => {
@@ -65,6 +67,7 @@ export function createBatches(
 		try {
 			begin.run();
 			keeper.begin();
+			access.forget();
 			const outcomes = operations.map(runOne);
 			keeper.seal();
 			commit.run();
@@ -89,9 +92,15 @@ const DONE: Outcome = { done: undefined };
 
 type Verb = (...args: unknown[]) => unknown;
 
-function createRunner(db: Database, chain: Chain, writes: Writes, keeper: TipKeeper): (item: Operation) => Outcome {
+function createRunner(
+	db: Database,
+	chain: Chain,
+	writes: Writes,
+	keeper: TipKeeper,
+	access: AccessRows,
+): (item: Operation) => Outcome {
 	const [enter, leave] = [db.prepare("SAVEPOINT item"), db.prepare("RELEASE item")];
-	const refuse = createRefusal(db, chain);
+	const refuse = createRefusal(chain, access);
 	return (item) => {
 		if (typeof item === "string") {
 			// One statement undoes itself when it fails, and needs no savepoint.
@@ -123,11 +132,10 @@ function createRunner(db: Database, chain: Chain, writes: Writes, keeper: TipKee
 	};
 }
 
-/** Prepares the refusal of a change whose maker has lost the right to it. */
-function createRefusal(db: Database, chain: Chain): (event: MadeEvent) => Outcome | undefined {
-	const accessAt = currentAccess(db);
+/** Makes the refusal of a change whose maker has lost the right to it. */
+function createRefusal(chain: Chain, access: AccessRows): (event: MadeEvent) => Outcome | undefined {
 	return (event) => {
-		const refused = refuseEvent(accessAt(event.timestamp), event);
+		const refused = refuseEvent(currentAccess(access, event.timestamp), event);
 		if (refused === undefined) return undefined;
 		if (refused.denied !== undefined) chain.append(refused.denied);
 		return { refused: { code: refused.answer.code, message: refused.answer.message } };

@@ -1,9 +1,8 @@
 import { statfsSync } from "node:fs";
 import type { AuditEvent } from "../../audit/model.ts";
 import { createCache } from "../../cache.ts";
-import { AppError } from "../../errors.ts";
-import { type CallerKeys, partOf } from "../../fair-queue.ts";
-import { sourceGroup } from "../../source.ts";
+import type { AppError } from "../../errors.ts";
+import { type Caused, countEvents, eventsOf, LOW_SHARE, MAX_COUNTED, mostIn, tooManyEvents } from "../low-disk.ts";
 import { DECLARATIONS } from "../store.ts";
 import type { WriteQueue } from "./writer.ts";
 
@@ -35,9 +34,6 @@ const FRESH_MS = 1000;
 
 /** Bytes that must be free, or the share on a small disk. */
 const RESERVE = { bytes: 64 * 1024 * 1024, share: 0.05 } as const;
-
-/** Free share of the disk below which growth is slowed down. Design: §13. */
-const LOW_SHARE = 0.15;
 
 /** Measures the disk of a directory, once a second at most. A disk that cannot be read counts as empty: the next write shows the truth. */
 export function createDisk(directory: string, statfs: (path: string) => FileSystem = statfsSync): Disk {
@@ -71,13 +67,6 @@ function spaceOf({ bsize, blocks, bfree, bavail }: FileSystem): Space {
 	return { free: bavail * bsize, size: (blocks - bfree + bavail) * bsize };
 }
 
-/** Events that an account, or a source without a signed-in user, may cause in a second while the disk is low. Design: §13. */
-const EVENTS_PER_SECOND = 20;
-const SECOND_MS = 1000;
-
-/** Maximum number of accounts and sources counted at a time. */
-const MAX_COUNTED = 10_000;
-
 /** Slows down accounts and sources that fill a low disk. */
 export interface LowDiskThrottle {
 	/** Counts events that are about to be written; returns the refusal if there are too many. */
@@ -91,39 +80,20 @@ export function createLowDiskThrottle(
 	disk: Pick<Disk, "isLow">,
 	clock: () => number = () => performance.now(),
 ): LowDiskThrottle {
-	/** When each account, source, machine, or realm with machines caused events, and how many events of an account one of them counts for. */
-	const caused = createCache<string, { times: number[]; scale: number }>(MAX_COUNTED);
+	const caused = createCache<string, Caused>(MAX_COUNTED);
 	let refused = 0;
-	const since = (times: readonly number[], now: number) => times.filter((time) => now - time < SECOND_MS);
-	const inLast = (times: readonly number[], now: number) => times.filter((time) => time <= now).length;
 	return {
 		refuse(event, count = 1) {
 			if (event?.cause === undefined || !disk.isLow()) return undefined;
-			const now = clock();
-			const keys: CallerKeys = [sourceGroup(event.cause[0]), ...event.cause.slice(1)];
-			const times = keys.map((key) => since(caused.get(key)?.times ?? [], now));
-			const [all = 0, ...inner] = times.map((of) => inLast(of, now));
-			const mostOf = (own: number, depth: number) => partOf(EVENTS_PER_SECOND, keys, depth, all - own);
-			if ([all, ...inner].some((own, depth) => own > 0 && own + count > mostOf(own, depth))) {
+			const counted = countEvents(event.cause, count, clock(), (name) => caused.get(name));
+			if (counted === undefined) {
 				refused++;
-				return diskLow();
+				return tooManyEvents("less than 15 % of the server's disk is free");
 			}
-			// Events beyond one second's share use up the seconds that follow.
-			const share = Math.max(1, Math.floor(partOf(EVENTS_PER_SECOND, keys, keys.length - 1, 0)));
-			const later = Array.from({ length: count }, (_, index) => now + Math.floor(index / share) * SECOND_MS);
-			for (const [depth, key] of keys.entries()) {
-				const scale = EVENTS_PER_SECOND / partOf(EVENTS_PER_SECOND, keys, depth, 0);
-				caused.set(key, { times: [...(times[depth] ?? []), ...later], scale });
-			}
+			for (const [name, of] of counted) caused.set(name, of);
 			return undefined;
 		},
-		seen() {
-			const now = clock();
-			let most = 0;
-			for (const { times, scale } of caused.values())
-				most = Math.max(most, Math.round(inLast(since(times, now), now) * scale));
-			return { most, refused };
-		},
+		seen: () => ({ most: mostIn(caused.values(), clock()), refused }),
 	};
 }
 
@@ -137,25 +107,11 @@ export function throttleWrites(writer: WriteQueue, throttle: Pick<LowDiskThrottl
 		operation(noun, verb) {
 			const run = writer.operation(noun, verb);
 			const declared = DECLARATIONS.get(`${noun}.${verb}`);
-			const events = declared?.kind === "write" ? declared.events : 1;
-			if (events === 0) return run;
 			return (...args) => {
-				const count = Array.isArray(args[0]) ? args[0].length : events;
-				const refusal = throttle.refuse(args.find(isEvent), count);
+				const { event, count } = eventsOf(declared, args);
+				const refusal = throttle.refuse(event, count);
 				return refusal === undefined ? run(...args) : Promise.reject(refusal);
 			};
 		},
 	};
-}
-
-function isEvent(arg: unknown): arg is AuditEvent {
-	return typeof arg === "object" && arg !== null && "timestamp" in arg && "actor" in arg && "type" in arg;
-}
-
-function diskLow(): AppError {
-	return new AppError(
-		"rate_limited",
-		`less than 15 % of the server's disk is free, so each account or address is limited to ${EVENTS_PER_SECOND} events a second (low_disk_events_per_second): try again in a second`,
-		{ headers: { "retry-after": "1" } },
-	);
 }

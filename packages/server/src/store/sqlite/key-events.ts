@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { EventQuery } from "../../audit/event-query.ts";
+import type { EventQuery, EventScope } from "../../audit/event-query.ts";
 import { TERM } from "./audit-blocks.ts";
 import { auditPostings } from "./audit-postings.ts";
 import { SETS_WITH_KEY } from "./key-sets.ts";
@@ -24,6 +24,8 @@ const MOST = { runs: 10_000, sets: 50_000 };
 
 /** The events of a key. */
 export interface KeyEvents {
+	/** Finds the realms that the query's slug names or named, among those that it can see as a member; undefined for too many, or any. */
+	realms(query: EventQuery): string[] | undefined;
 	/** Yields their numbers below one, newest first. @throws TookTooLong, at a number below all that it yielded */
 	walk(query: KeyQuery, below: number): Generator<number>;
 }
@@ -55,8 +57,9 @@ export function keyEvents(db: Database, most = MOST): KeyEvents {
 		return seqs.iterate({ key, ...values, below }) as IterableIterator<number>;
 	}
 	return {
+		realms: find.realms,
 		*walk(query, below) {
-			const found = find(query);
+			const found = find.ofKey(query);
 			if (!("slugs" in found)) yield* among(found, query.key, below);
 			else yield* postings.walk(termsFor(found, query.key), below);
 		},
@@ -100,11 +103,14 @@ interface Named {
 }
 
 /** Makes the function that finds where a key's events are. */
-function finder(db: Database, most: typeof MOST): (query: KeyQuery) => Runs | Among {
+function finder(
+	db: Database,
+	most: typeof MOST,
+): { ofKey(query: KeyQuery): Runs | Among; realms: KeyEvents["realms"] } {
 	const prepare = createStatements(db);
 
 	/** Names the realms that the query can see; undefined for all. */
-	function visible({ scopes }: EventQuery): Named[] | undefined {
+	function visible(scopes: readonly EventScope[]): Named[] | undefined {
 		if (scopes.some(({ member_id }) => member_id === undefined)) return undefined;
 		const own = prepare(`SELECT id, slug FROM ${verified("realm")} WHERE id IN (${realmsOf("@member_id")})`);
 		return scopes.flatMap(({ member_id }) => own.all({ member_id }) as Named[]);
@@ -124,21 +130,37 @@ function finder(db: Database, most: typeof MOST): (query: KeyQuery) => Runs | Am
 		return count > most.sets ? undefined : (prepare(SETS).pluck().all({ key, ids }) as string[]);
 	}
 
-	return (query) => {
-		const { key, realm, realm_id, type } = query;
-		const seen = visible(query);
+	const isAsked =
+		({ realm, realm_id }: EventQuery) =>
+		({ id, slug }: Named) =>
+			realm === undefined || slug === realm || id === realm_id;
+
+	function realms(query: EventQuery): string[] | undefined {
+		const seen = visible(query.scopes.filter((scope) => !isOutside(scope)));
+		const former = seen && formerly(idsOf(seen));
+		return former && [...new Set([...seen, ...former].filter(isAsked(query)).map(({ id }) => id))];
+	}
+
+	function ofKey(query: KeyQuery): Runs | Among {
+		const { key, type } = query;
+		const seen = visible(query.scopes);
 		if (seen === undefined) return { realm_ids: undefined };
 		const former = formerly(idsOf(seen));
 		if (former === undefined) return { realm_ids: seen.map(({ id }) => id) };
-		const asked = [...seen, ...former].filter(
-			({ id, slug }) => realm === undefined || slug === realm || id === realm_id,
-		);
+		const asked = [...seen, ...former].filter(isAsked(query));
 		const slugs = [...new Set(asked.flatMap(({ slug }) => slug ?? []))];
 		const isBulk = type === undefined || BULK_TYPES.some((bulk) => isOfType(bulk, type));
 		const sets = isBulk ? setsOf(key, idsOf(asked)) : [];
 		const isMergeable = sets !== undefined && slugs.length + sets.length <= most.runs;
 		return isMergeable ? { slugs, sets } : { realm_ids: [...new Set(asked.map(({ id }) => id))] };
-	};
+	}
+
+	return { ofKey, realms };
+}
+
+/** Tells whether a scope has only events outside realms, which name none, or deletions of realms. */
+function isOutside({ realm_ids, type }: EventScope): boolean {
+	return type === "realm.deleted" || (realm_ids?.length === 1 && realm_ids[0] === "");
 }
 
 const idsOf = (realms: readonly Named[]) => JSON.stringify(realms.map(({ id }) => id));

@@ -54,7 +54,7 @@ export function keySets(db: Database) {
 			return part === undefined ? undefined : { keys: keysOf(part as number) };
 		},
 		/**
-		 * Makes what tells, by the hashes of its content, whether a set of a realm names what was named. A set is read when it is first asked about:
+		 * Makes the function that checks by hashes whether a set of a realm names what was named. A set is read when it is first asked about:
 		 * one that is stored meanwhile, in the transaction of its event, is found.
 		 */
 		soundness(): (realm_id: string, hash: string) => boolean {

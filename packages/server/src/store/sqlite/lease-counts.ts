@@ -1,18 +1,34 @@
 import type { Database } from "better-sqlite3";
+import { partialSums, type Summands } from "./partial-sums.ts";
 
-const COUNTED = "SELECT engine, config_realm_id, state, count(*) AS count FROM main.lease GROUP BY 1, 2, 3";
+const COLUMNS = ["engine", "config_realm_id", "state"];
 
-const DIFFERENT = `SELECT 1 FROM (${COUNTED}) AS found FULL OUTER JOIN main.lease_count AS kept USING (engine, config_realm_id, state)
-	WHERE coalesce(found.count, 0) <> coalesce(kept.count, 0) LIMIT 1`;
+const LEASES: Summands = {
+	by: COLUMNS,
+	rows: `SELECT rowid AS at, ${COLUMNS.join(", ")}, 1 AS amount FROM main.lease NOT INDEXED WHERE rowid >= @from`,
+};
+
+const KEPT = `SELECT ${COLUMNS.join(", ")}, count AS amount FROM main.lease_count`;
 
 /** Tells whether the counts of leases are those of the rows. It reads every lease. */
 export function areLeasesCounted(db: Database): boolean {
-	return db.prepare(DIFFERENT).get() === undefined;
+	const surplus = new Map<string, bigint>();
+	const add = (group: Record<string, unknown>, amount: bigint) => {
+		const name = JSON.stringify(COLUMNS.map((column) => group[column]));
+		surplus.set(name, (surplus.get(name) ?? 0n) + amount);
+	};
+	for (const group of partialSums(db, LEASES)) add(group, group.amount);
+	const kept = db.prepare(KEPT).safeIntegers().iterate() as ReturnType<typeof partialSums>;
+	for (const group of kept) add(group, -group.amount);
+	return surplus.values().every((amount) => amount === 0n);
 }
 
 /** Counts all leases again. */
 export function countLeases(db: Database): void {
-	db.exec(
-		`DELETE FROM main.lease_count; INSERT INTO main.lease_count (engine, config_realm_id, state, count) ${COUNTED}`,
+	db.exec("DELETE FROM main.lease_count");
+	const add = db.prepare(
+		`INSERT INTO main.lease_count (${COLUMNS.join(", ")}, count) VALUES (@engine, @config_realm_id, @state, @amount)
+			ON CONFLICT DO UPDATE SET count = count + excluded.count`,
 	);
+	for (const group of partialSums(db, LEASES)) add.run(group);
 }

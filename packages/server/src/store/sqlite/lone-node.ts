@@ -1,5 +1,5 @@
 import { OWN_CLAIMS } from "../../leases/model.ts";
-import { type Node, OWN_DUTIES, type OwnNode } from "../../nodes/model.ts";
+import { type Node, OWN_DUTIES, type OwnNode, type ReportedKeys } from "../../nodes/model.ts";
 import { system } from "../../system.ts";
 import type { Store } from "../store.ts";
 
@@ -8,8 +8,11 @@ export function createLoneNode(): Pick<
 	Store,
 	"alone" | "claims" | "duties" | "join" | "keepUp" | "nodes" | "readKeysWith" | "reportAltered" | "time"
 > {
-	let own: OwnNode | undefined;
-	const seen = (node: OwnNode): Node => ({ ...node, seen_at: system.now().toISOString(), status: "active" });
+	let own: (() => Promise<Node>) | undefined;
+	const describe = async (node: OwnNode, report: () => Promise<ReportedKeys>): Promise<Node> => ({
+		...{ ...node, ...(await report()) },
+		...{ seen_at: system.now().toISOString(), status: "active" },
+	});
 	return {
 		claims: OWN_CLAIMS,
 		duties: OWN_DUTIES,
@@ -18,9 +21,9 @@ export function createLoneNode(): Pick<
 		time: undefined,
 		readKeysWith: () => undefined,
 		reportAltered: async () => undefined,
-		async join(node) {
-			own = node;
+		async join(node, report) {
+			own = () => describe(node, report);
 		},
-		nodes: async () => (own === undefined ? [] : [seen(own)]),
+		nodes: async () => (own === undefined ? [] : [await own()]),
 	};
 }

@@ -137,6 +137,17 @@ test("a log that was cut, and a tip that was taken away, put back or exchanged, 
 	assert.deepEqual(said(), ["the tip"]);
 });
 
+test("a second tip is noticed, wherever it is", async (t) => {
+	const { attacker, said } = await openGuarded(t);
+	attacker.pragma("ignore_check_constraints = ON");
+	for (const id of [0, 2]) {
+		attacker.exec(`INSERT INTO tip SELECT ${id}, sealed FROM tip`);
+		assert.deepEqual(said(), ["the tip"]);
+		attacker.exec(`DELETE FROM tip WHERE id = ${id}`);
+		assert.deepEqual(said(), []);
+	}
+});
+
 test("changes that a transaction rolled back are not in the sums", async (t) => {
 	const { writer, keeper, said } = await openGuarded(t);
 	assert.throws(() =>

@@ -9,7 +9,7 @@ const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
 
 /** The ledger of a connection's own triggers. */
-export interface GuardedLedger extends Pick<RowLedger, "state" | "rewind"> {
+export interface GuardedLedger extends Pick<RowLedger, "state" | "rewind" | "accessChanges"> {
 	/** Stops signing: rows that are written from now on get no MAC. */
 	stop(): void;
 }
@@ -39,6 +39,7 @@ export function guardWrites(db: Database, macs: RowMacs, start: RowState, onChan
 	return {
 		state: ledger.state,
 		rewind: ledger.rewind,
+		accessChanges: ledger.accessChanges,
 		stop() {
 			for (const name of ["row_entered", "row_left", "row_changed"]) define(db, name, () => null);
 			// What is there already stays.

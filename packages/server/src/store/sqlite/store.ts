@@ -77,8 +77,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			tip: () => writer.tip,
 			altered: () => altered,
 		});
+		const operations = cache.over(adapter);
+		const note = createNote(options, writer, altered);
 		return {
-			...cache.over(adapter),
+			...operations,
+			keys: { ...operations.keys, initialize: (...first) => operations.keys.initialize(...first).finally(note) },
 			state: () => ({ type: "sqlite", status: "healthy" }),
 			isSuperuser: async () => false,
 			...createLoneNode(),
@@ -86,11 +89,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => readers.questions.times(),
 			copyTo: (to) => takeSnapshot(file, to),
-			async guard(row_keys) {
-				const { isFirst, found } = await guard(row_keys);
-				altered.push(...found);
-				if (isFirst && altered.length === 0) noteMacs(options);
-			},
+			guard: async (row_keys) => note(await guard(row_keys)),
 			// A row that was put back for a moment may be remembered.
 			checkIntegrity: () => compareRows(connection, transaction, readers.comparer, keys()).finally(cache.clear),
 			altered: noticed.promise,
@@ -107,6 +106,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		unlock();
 		throw error;
 	}
+}
+
+/** Makes the function that notes what does not fit the keys of rows, or that everything that is stored does. */
+function createNote(options: SqliteOptions, writer: Writer, altered: string[]): (found?: readonly string[]) => void {
+	return (found = []) => {
+		altered.push(...found);
+		if (altered.length === 0 && writer.tip.seq > 0) noteMacs(options);
+	};
 }
 
 /**
@@ -128,7 +135,7 @@ function guardedReads(file: string, connection: Parameters<typeof guardReads>[0]
 		const found = writer.guard(row_keys);
 		const threads = isFirst ? [] : Object.values(readers);
 		await Promise.all(threads.map((reader) => reader.question("row_keys", "use")(row_keys)));
-		return { isFirst, found: await found };
+		return found;
 	};
 	return { readers, keys, guard };
 }
@@ -172,7 +179,7 @@ async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: stri
 		}
 		await options.beforeMigration?.(migration, (to) => takeSnapshot(file, to));
 	}
-	await writer.open({ file, now: options.now.toISOString() });
+	await writer.open({ file, now: options.now.toISOString(), was_adopted: wasAdopted(options.directory) });
 }
 
 /** Tries a full disk again with one small write; while writes succeed, it only checks that there is room for more. */

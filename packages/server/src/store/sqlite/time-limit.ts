@@ -35,6 +35,18 @@ export function limitTime(db: Database): (limit_ms: number) => void {
 }
 
 /**
+ * Reads some rows of the log below a number together, because a statement cannot be walked through twice at the same time.
+ * @throws TookTooLong at the first number of these rows: none of them was looked at
+ */
+export function allInTime<Row>(read: (below: number) => Row[], below: number): Row[] {
+	try {
+		return read(below);
+	} catch (error) {
+		throw error instanceof TookTooLong ? new TookTooLong(below - 1) : error;
+	}
+}
+
+/**
  * Collects the rows of a statement that walks through a table in order.
  * @param restAt names the position from which the list goes on, when the time is over at a row; undefined when nothing was looked at
  * @throws TookTooLong with the rows found by then

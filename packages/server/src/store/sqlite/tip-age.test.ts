@@ -61,7 +61,7 @@ test("a tip from before tips kept the newest id is believed only if all rows fit
 	const sums = new Map([[key, { access: access - 5n, content: content + 5n }]]);
 	const older = sealTip({ ...tip, rows: { ...tip.rows, sums, newest: undefined } }, MACS);
 	attacker.prepare("UPDATE tip SET sealed = ?").run(older);
-	const open = () => openTip(attacker, openChain(attacker), MACS, () => assert.fail());
+	const open = () => openTip(attacker, openChain(attacker), MACS, true, () => assert.fail());
 	attacker.exec("BEGIN; DELETE FROM lease");
 	assert.deepEqual(open().altered, ["the sum of access rows"]);
 	attacker.exec("ROLLBACK");

@@ -29,9 +29,10 @@ export function openChain(db: Database): Chain {
 
 const BOTH: readonly RowSum[] = ["access", "content"];
 
+/** Reads the tip; undefined when it was altered, or another program added a second one. */
 function readTip(db: Database, macs: RowMacs): Tip | undefined {
-	const box = db.prepare("SELECT sealed FROM main.tip").pluck().get() as Buffer | undefined;
-	return box && openTipBox(box, macs);
+	const [box, ...others] = db.prepare("SELECT sealed FROM main.tip LIMIT 2").pluck().all() as Buffer[];
+	return box === undefined || others.length > 0 ? undefined : openTipBox(box, macs);
 }
 
 /**
@@ -86,6 +87,8 @@ interface Point {
 export interface TipKeeper {
 	point(): Point;
 	rewind(point: Point): void;
+	/** Counts the changes of rows that grant access; undefined when they are not followed. */
+	accessChanges(): number | undefined;
 	/** Notices, as the first step of a transaction, that another program altered the schema. From then on no row gets a MAC. */
 	begin(): void;
 	/** Replaces the tip, as the last step of a transaction. */
@@ -97,6 +100,7 @@ export function keepLog(chain: Chain): TipKeeper {
 	return {
 		point: () => ({ tip: chain.tip(), rows: undefined }),
 		rewind: ({ tip }) => chain.rewind(tip),
+		accessChanges: () => undefined,
 		begin: () => undefined,
 		seal: () => undefined,
 	};
@@ -129,6 +133,7 @@ export function keepTip(
 			chain.rewind(tip);
 			if (rows !== undefined) ledger.rewind(rows);
 		},
+		accessChanges: () => (isOurs ? ledger.accessChanges() : undefined),
 		begin() {
 			const found = version.get();
 			if (!isOurs || found === known) return;
@@ -149,17 +154,25 @@ export function keepTip(
 	};
 }
 
+/** Names what does not fit in a database that another program emptied or removed. */
+const EMPTIED = "all rows: the database is empty";
+
 /**
  * Opens a database under its keys: a new one gets its first tip with its first transaction, and one that fits goes on from its own.
+ * @param wasAdopted whether the server believed the directory's database before: then an empty one is not new
  * @returns the keeper, and what does not fit; then the keeper keeps the log alone
  */
 export function openTip(
 	db: Database,
 	chain: Chain,
 	macs: RowMacs,
+	wasAdopted: boolean,
 	onAltered: (altered: string[]) => void,
 ): { keeper: TipKeeper; altered: string[] } {
-	if (isNew(db)) return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
+	if (isNew(db)) {
+		if (wasAdopted) return { keeper: keepLog(chain), altered: [EMPTIED] };
+		return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
+	}
 	const rows = readTip(db, macs)?.rows;
 	// A tip from before tips kept the newest id: both sums show once what its age would.
 	const { access, content } = checkIntegrity(db, macs, rows?.newest === undefined ? BOTH : ["access"]);

@@ -76,7 +76,7 @@ test("the log is moved into the database when it is long, and only when that is 
 	await checkpointer.close();
 });
 
-test("the writer continues while the log is moved, and hears of its end without the event loop", async (t) => {
+test("the writer continues while the log is moved, and gets the result without the event loop", async (t) => {
 	const { db, write } = await makeWriter(t);
 	const checkpointer = createWalCheckpointer(db, (step) => step());
 	write(2048);
@@ -111,14 +111,14 @@ for (const kibibytes of [64, 1024]) {
 test("what cannot be moved for want of room or because it is read is left for later", async (t) => {
 	for (const code of ["SQLITE_FULL", "SQLITE_BUSY"]) {
 		const { db, write } = await makeWriter(t);
-		let heard = 0;
+		let results = 0;
 		const count = (step: () => void) => {
 			step();
-			heard++;
+			results++;
 		};
 		const checkpointer = createWalCheckpointer(db, count, failing(code));
 		write(2048);
-		await checkUntil(checkpointer.check, () => heard > 1);
+		await checkUntil(checkpointer.check, () => results > 1);
 		await checkpointer.close();
 	}
 });
@@ -145,14 +145,14 @@ test(
 	},
 );
 
-test("a failure of what is under way is heard while the thread is ended", PATIENT, async (t) => {
+test("a failure of what is under way is reported while the thread is ended", PATIENT, async (t) => {
 	const { db, write } = await makeWriter(t);
 	const { ended, attempt } = failureOf();
 	const checkpointer = createWalCheckpointer(db, attempt, failing("SQLITE_IOERR_FSYNC"));
 	write(2048);
 	for (let batch = 0; batch < MANY; batch++) checkpointer.check();
 	await checkpointer.close();
-	const outcome = await Promise.race([ended, Promise.resolve("nothing was heard")]);
+	const outcome = await Promise.race([ended, Promise.resolve("nothing was reported")]);
 	assert.ok(outcome instanceof StorageFailure);
 });
 

@@ -51,7 +51,7 @@ export function createWalCheckpointer(
 	let thread: { port: MessagePort; exit: Promise<unknown> } | undefined;
 	let isMoving = false;
 	let batches = 0;
-	const hear = ({ failure }: Moved): void => {
+	const noteMoved = ({ failure }: Moved): void => {
 		if (failure === undefined || failure === "SQLITE_FULL" || failure === "SQLITE_BUSY") isMoving = false;
 		// A failed thread is never asked again, and the writer does not move pages that the thread could not sync.
 		else throw new StorageFailure(failure);
@@ -59,8 +59,8 @@ export function createWalCheckpointer(
 	const launch = () => {
 		const { port1: port, port2 } = new MessageChannel();
 		const worker = start({ file: db.name, port: port2 });
-		port.on("message", (moved: Moved) => attempt(() => hear(moved)));
-		worker.on("error", (error) => attempt(() => hear({ failure: codeOf(error) })));
+		port.on("message", (moved: Moved) => attempt(() => noteMoved(moved)));
+		worker.on("error", (error) => attempt(() => noteMoved({ failure: codeOf(error) })));
 		port.unref();
 		worker.unref();
 		return { port, exit: new Promise((resolve) => worker.once("exit", resolve)) };
@@ -69,11 +69,11 @@ export function createWalCheckpointer(
 		check() {
 			// While batches follow each other, the event loop does not reach the port.
 			const answer = thread && receiveMessageOnPort(thread.port);
-			if (answer !== undefined) hear(answer.message as Moved);
+			if (answer !== undefined) noteMoved(answer.message as Moved);
 			if (isMoving || ++batches % LOOK_EVERY !== 0) return;
 			const { log, checkpointed } = length.get() as { log: number; checkpointed: number };
 			// Regardless of how much is left: batches of large values leave as much each time, and the log would grow forever.
-			if (log >= RESTART_PAGES) hear(move());
+			if (log >= RESTART_PAGES) noteMoved(move());
 			else if (log - checkpointed >= MOVED_PAGES) {
 				thread ??= launch();
 				isMoving = true;
@@ -86,7 +86,7 @@ export function createWalCheckpointer(
 			await thread.exit;
 			// Its last answer may be a failure that nobody has read yet.
 			const answer = receiveMessageOnPort(thread.port);
-			if (answer !== undefined) attempt(() => hear(answer.message as Moved));
+			if (answer !== undefined) attempt(() => noteMoved(answer.message as Moved));
 		},
 	};
 }

@@ -21,7 +21,7 @@ test("an end that arrives while operations are gathered comes after them, and is
 			if (message.kind === "ready") resolve();
 		});
 	});
-	send({ file, now: MADE_AT });
+	send({ file, now: MADE_AT, was_adopted: false });
 	await ready;
 	// The thread's first batch waits until all requests have arrived.
 	const other = openWriter(file);

@@ -16,6 +16,8 @@ export interface WriterInput {
 	file: string;
 	/** Start of the server, ISO 8601 UTC: the time recorded for migrations. */
 	now: string;
+	/** Whether the server believed this directory's database before: an empty one is then altered, not new. */
+	was_adopted: boolean;
 }
 
 /** The keys that rows are authenticated with, the active one first. Later ones take the place of the first ones. */
@@ -83,7 +85,7 @@ function gather(first: Operation[]): { batch: Operation[]; next: Exclude<LaterRe
 	return { batch, next: undefined };
 }
 
-function open(port: MessagePort, { file, now }: WriterInput): void {
+function open(port: MessagePort, { file, now, was_adopted }: WriterInput): void {
 	const db = openWriter(file);
 	// What the migrations wrote would start the thread that moves the log.
 	if (migrate(db, now) > 0) db.pragma("wal_checkpoint(PASSIVE)");
@@ -97,7 +99,8 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 		macs.use(row_keys);
 		if (isGuarded) return send({ kind: "guarded", altered: [] });
 		isGuarded = true;
-		const { keeper, altered } = openTip(db, chain, macs, (found) => send({ kind: "altered", altered: found }));
+		const onAltered = (found: string[]) => send({ kind: "altered", altered: found });
+		const { keeper, altered } = openTip(db, chain, macs, was_adopted, onAltered);
 		run = createBatches(db, chain, writes, keeper);
 		send({ kind: "guarded", altered });
 	};

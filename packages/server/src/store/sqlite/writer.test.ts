@@ -20,7 +20,7 @@ async function start(t: TestContext) {
 		onFailure: (failure) => void failures.push(failure),
 		onAltered: () => assert.fail("nobody altered it"),
 	});
-	await writer.open({ file, now: MADE_AT });
+	await writer.open({ file, now: MADE_AT, was_adopted: false });
 	const append = (event: AuditEvent) => writer.append(event);
 	const actors = () => {
 		const reader = openReader(file);
@@ -137,7 +137,7 @@ test("an operation that fails gets an error in our words, and the others of its 
 	await writer.close();
 });
 
-test("the caller hears last: the tip first, then what was written, then the answer; events alone are no change", async (t) => {
+test("the caller gets its answer last: the tip first, then what was written, then the answer; events alone are no change", async (t) => {
 	const { writer, written, append } = await start(t);
 	const dropSessions = writer.operation("accounts", "dropSessions");
 	await append(anEvent());
@@ -171,9 +171,9 @@ test("after the storage failed, everything under way and everything later is ref
 test("a file that is no database does not start, saying so", async (t) => {
 	const file = join(await makeFolder(t), "svc.db");
 	await writeFile(file, "no database ".repeat(1000));
-	const input = { file, now: MADE_AT } as const;
-	const told = () => assert.fail("a storage that never ran tells nothing");
-	const writer = Writer.launch({ onWritten: told, onFailure: told, onAltered: told });
+	const input = { file, now: MADE_AT, was_adopted: false } as const;
+	const neverCalled = () => assert.fail("a storage that never ran tells nothing");
+	const writer = Writer.launch({ onWritten: neverCalled, onFailure: neverCalled, onAltered: neverCalled });
 	await assert.rejects(
 		writer.open(input),
 		(error) =>
@@ -184,8 +184,8 @@ test("a file that is no database does not start, saying so", async (t) => {
 });
 
 test("a thread that was given nothing to open ends on request", async () => {
-	const told = () => assert.fail("a storage that never ran tells nothing");
-	const writer = Writer.launch({ onWritten: told, onFailure: told, onAltered: told });
+	const neverCalled = () => assert.fail("a storage that never ran tells nothing");
+	const writer = Writer.launch({ onWritten: neverCalled, onFailure: neverCalled, onAltered: neverCalled });
 	await writer.close();
 	await writer.close();
 });

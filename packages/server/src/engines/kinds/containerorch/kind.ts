@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import type { Fields } from "@svc/protocol";
-import { allowedNames, refuseOtherNames, requestedName } from "../../config/allowed-names.ts";
+import { allowedNames, refuseOtherNames, requestedName } from "../allowed-names.ts";
 import type { Connector } from "../connector.ts";
 import { createEngineConnector } from "../engine-connector.ts";
 import type { ConnectNeeds, Environment, Kind } from "../kind.ts";

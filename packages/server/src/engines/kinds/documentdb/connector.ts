@@ -2,8 +2,8 @@ import type { Fields } from "@svc/protocol";
 import { type Document, MongoClient, MongoServerError, MongoWriteConcernError } from "mongodb";
 import * as v from "valibot";
 import { AppError } from "../../../errors.ts";
-import { allowedNames } from "../../config/allowed-names.ts";
 import { secretsIn } from "../../config/fields.ts";
+import { allowedNames } from "../allowed-names.ts";
 import {
 	type Connector,
 	type Draft,

@@ -1,6 +1,6 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../../../errors.ts";
-import { allowedNames, refuseOtherNames, requestedName } from "../../config/allowed-names.ts";
+import { allowedNames, refuseOtherNames, requestedName } from "../allowed-names.ts";
 import type { Kind } from "../kind.ts";
 
 const HOSTS = /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/;

@@ -41,9 +41,9 @@ test("where only roles are known, those that manage users count", () => {
 
 test("a database without access control is doubtful, and so is one that says nothing", () => {
 	const info = { authenticatedUsers: [], authenticatedUserPrivileges: [] };
-	for (const told of [info, {}, undefined, "x"])
+	for (const answer of [info, {}, undefined, "x"])
 		assert.deepEqual(
-			findPrivileges(told, "admin", ["app"]).map(({ name, status }) => [name, status]),
+			findPrivileges(answer, "admin", ["app"]).map(({ name, status }) => [name, status]),
 			[["access control", "doubtful"]],
 		);
 });

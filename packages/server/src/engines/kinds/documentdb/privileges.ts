@@ -44,9 +44,9 @@ export function findPrivileges(authInfo: unknown, auth_database: string, databas
 }
 
 function listsOf(authInfo: unknown): [users: Fields[], roles: Fields[], privileges: Fields[]] {
-	const told = isObject(authInfo) ? authInfo : {};
+	const info = isObject(authInfo) ? authInfo : {};
 	const list = (value: unknown) => (Array.isArray(value) ? value.filter(isObject) : []);
-	return [list(told.authenticatedUsers), list(told.authenticatedUserRoles), list(told.authenticatedUserPrivileges)];
+	return [list(info.authenticatedUsers), list(info.authenticatedUserRoles), list(info.authenticatedUserPrivileges)];
 }
 
 /** Tells whether a privilege allows an action: an empty db means every database; a named collection excludes users. */

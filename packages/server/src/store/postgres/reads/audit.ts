@@ -94,7 +94,7 @@ async function conditionOf(
 ): Promise<{ where: string; values: unknown[] }> {
 	const values: unknown[] = [];
 	const place = (value: unknown) => `$${given + values.push(value)}`;
-	const { scopes, realm, realm_id, type, actors, key, token, since, until } = query;
+	const { scopes, realm, realm_id, type, actors, key, environment, token, since, until } = query;
 	const texts: string[] = [];
 	for (const scope of scopes) texts.push(await scopeText(db, scope, place));
 	const conditions = [`(${texts.join(" OR ") || "false"})`];
@@ -107,6 +107,7 @@ async function conditionOf(
 		const seen = await seenBy(db, scopes);
 		conditions.push(ofKey(place(key), seen && place(seen)));
 	}
+	if (environment !== undefined) conditions.push(ofEnvironment(environment, place));
 	if (token !== undefined) conditions.push(`token_id = ${place(token)}`);
 	if (since !== undefined) conditions.push(`timestamp >= ${place(since)}`);
 	if (until !== undefined) conditions.push(`timestamp < ${place(until)}`);
@@ -120,6 +121,16 @@ const ANY = ".*";
 function ofKey(key: string, realms: string | undefined): string {
 	const inRealms = realms === undefined ? "" : ` AND s.realm_id = ANY(${realms}::text[])`;
 	return `(key = ${key} OR key_set IN (SELECT s.hash FROM ${SETS_WITH_KEYS} WHERE k.key = ${key}${inRealms}))`;
+}
+
+/** Condition that an event is about an environment: a list of all names an empty one, and a comparison and a promotion name two. */
+function ofEnvironment(environment: string, place: (value: unknown) => string): string {
+	// PostgreSQL reads no JSON that holds U+0000; no text of another fact has quotes that are not escaped.
+	const named = ["to_environment", "from_environment"].map((name) => {
+		const fact = place(`"${name}":${JSON.stringify(environment)}`);
+		return `strpos(data, ${fact}) > 0`;
+	});
+	return `(environment IN ('', ${place(environment)}) OR ${named.join(" OR ")})`;
 }
 
 /** Finds the realms whose events a query can see; undefined for all. */

@@ -40,7 +40,7 @@ export async function namedKeys(sql: Sql, realm_id: string, hash: string): Promi
 	return part && { keys: await keysOf(sql, part.id) };
 }
 
-/** Makes what tells, by the hashes of its content, whether the set that an event refers to names what was named. */
+/** Makes the function that checks by hashes whether the set that an event refers to names what was named. */
 export function soundSets(sql: Sql): (event: StoredEvent) => Promise<boolean> {
 	const soundParts = new Map<string, boolean>();
 	const soundSets = new Map<string, boolean>();

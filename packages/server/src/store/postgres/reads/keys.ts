@@ -1,3 +1,4 @@
+import { MASTER_KEY } from "../../row-ledger.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Snapshot } from "../database.ts";
 
@@ -5,7 +6,7 @@ import type { Async, Snapshot } from "../database.ts";
 export function keyReads(db: Snapshot): Async<Implementations<"read">["keys"] & Implementations<"scan">["keys"]> {
 	return {
 		async fingerprint() {
-			return (await db.stored("meta", "name = 'master_key_fingerprint'"))[0]?.value;
+			return (await db.stored("meta", "name = $1", [MASTER_KEY]))[0]?.value;
 		},
 		shared: () => db.stored("keyring", "realm_id = ''"),
 		ofRealm: (realm_id) => db.stored("keyring", "realm_id = $1", [realm_id]),

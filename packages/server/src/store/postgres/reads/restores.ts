@@ -6,8 +6,8 @@ import type { Async, Snapshot } from "../database.ts";
 export function restoreReads(db: Snapshot): Async<Implementations<"read">["backups"]> {
 	return {
 		async restored() {
-			const [told] = await db.verified("meta", "name = 'restore_to_tell'");
-			return told && (JSON.parse(told.value) as Restore);
+			const [stored] = await db.verified("meta", "name = 'restore_to_tell'");
+			return stored && (JSON.parse(stored.value) as Restore);
 		},
 		era: async () => (await db.verified("meta", "name = 'era'"))[0]?.value ?? "",
 	};

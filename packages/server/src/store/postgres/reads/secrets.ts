@@ -1,5 +1,5 @@
 import { keySetOf } from "../../../audit/key-parts.ts";
-import type { SecretVersion } from "../../../secrets/model.ts";
+import type { SecretVersion, VersionInfo } from "../../../secrets/model.ts";
 import { rowAltered } from "../../errors.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Snapshot } from "../database.ts";
@@ -117,16 +117,16 @@ function histories(db: Snapshot): Pick<SecretReads, "history" | "countHistory"> 
 		async history(realm_id, environment, key, before, limit) {
 			const [secret] = await db.verified("secret", NAMED, [realm_id, environment, key]);
 			if (secret === undefined) return [];
-			type Shown = { created_at: string; created_by: string; comment: string };
+			type Shown = Omit<VersionInfo, "version">;
 			const found = await db.briefly<"secret_version", Shown>(
 				"secret_version",
-				"created_at, created_by, comment",
+				"created_at, created_by, comment, expires_at",
 				"secret_id = $1 AND version < $2 ORDER BY version DESC LIMIT $3",
 				[secret.id, before ?? Number.MAX_SAFE_INTEGER, limit],
 			);
-			return found.map(({ version, created_at, created_by, comment }, index) => {
+			return found.map(({ version, created_at, created_by, comment, expires_at }, index) => {
 				if (version !== (before ?? secret.version + 1) - 1 - index) throw rowAltered();
-				return { version, created_at, created_by, comment };
+				return { version, created_at, created_by, comment, expires_at };
 			});
 		},
 		async countHistory(realm_id, environment, key) {

@@ -20,10 +20,10 @@ export function invitationWrites(db: Change): InvitationWrites {
 			const [found] = await db.stored("invitation", "id = $1 AND $2 IN (created_by, '')", [id, created_by]);
 			if (found === undefined) return false;
 			const { email } = found;
-			const told = await db.stored("invitation_binding", "invitation_id = $1", [id]);
+			const bindings = await db.stored("invitation_binding", "invitation_id = $1", [id]);
 			await endInvitations(db, "id = $1", [id]);
 			db.append(event, { email });
-			for (const { realm_id } of told) {
+			for (const { realm_id } of bindings) {
 				const realm = await liveRealm(db, realm_id);
 				if (realm !== undefined) db.append({ ...event, realm_id, realm: realm.slug }, { email });
 			}
@@ -153,12 +153,12 @@ async function giveRole(
 	if (realm === undefined || outcome === "realm_gone" || outcome === "exists") return undefined;
 	const { request_id, ip } = event.data;
 	const facts = { user_id, role, granted_by, invitation_id, request_id, ip };
-	const told = { ...event, realm_id, realm: realm.slug };
+	const inRealm = { ...event, realm_id, realm: realm.slug };
 	if (outcome === "done") {
 		await db.insert("binding", { ...binding, created_at: event.timestamp });
-		db.append({ ...told, type: "policy.binding.created", data: facts });
+		db.append({ ...inRealm, type: "policy.binding.created", data: facts });
 		return undefined;
 	}
-	db.append({ ...told, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
+	db.append({ ...inRealm, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
 	return { realm: realm.slug, role };
 }

@@ -3,6 +3,7 @@ import { IS_UNUSED, ofMachinesIn } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
+import { addKey } from "./keys.ts";
 import { revokeLeases } from "./lease-revocation.ts";
 import { bindingCounts } from "./policy.ts";
 import { endRestricted, purgeWrites } from "./purge.ts";
@@ -20,7 +21,7 @@ export function realmWrites(db: Change): RealmWrites {
 			const decision = decideRealm(facts, realms_per_account);
 			if (decision !== "done") return decision;
 			await db.insert("realm", { ...realm, deleted_at: null, deleted_by: null, bytes: 0, keys: 0 });
-			await db.insert("keyring", key);
+			await addKey(db, key);
 			db.append(event);
 			return "done";
 		},

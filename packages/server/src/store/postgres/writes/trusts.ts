@@ -1,7 +1,6 @@
 import { decideExchange, decideTrust } from "../../../trusts/decide.ts";
 import type { UsedJwt } from "../../../trusts/model.ts";
 import type { Implementations } from "../../store.ts";
-import { UsedCounts } from "../../used-counts.ts";
 import type { Async, Change } from "../database.ts";
 import { addToken, isMachineLive } from "./machines.ts";
 
@@ -15,11 +14,9 @@ export function trustWrites(db: Change): Async<Implementations<"write">["trusts"
 		await db.remove("trust", "id = $1", [id]);
 		return tokens;
 	};
-	// Another node's gifts count once they are counted again.
-	const counts = new UsedCounts();
-	const countUsed = async ({ realm_id }: UsedJwt, now: string) =>
-		counts.recall(realm_id, now) ??
-		counts.counted(realm_id, await db.count("trust_used", "realm_id = $1 AND until > $2", [realm_id, now]), now);
+	// Each time: another server may have added some.
+	const countUsed = ({ realm_id }: UsedJwt, now: string) =>
+		db.count("trust_used", "realm_id = $1 AND until > $2", [realm_id, now]);
 	return {
 		async set(trust, event) {
 			const { machine_id, name } = trust;
@@ -52,7 +49,6 @@ export function trustWrites(db: Change): Async<Implementations<"write">["trusts"
 			const outcome = await addToken(db, token, event);
 			if (outcome !== "done" || used === undefined) return outcome;
 			await db.insert("trust_used", used);
-			counts.add(used.realm_id);
 			return outcome;
 		},
 		forgetUsed: (before) =>

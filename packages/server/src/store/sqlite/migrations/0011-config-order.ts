@@ -1,4 +1,4 @@
-/** Gives configurations of engines their order in a column: SQLite may number a table's rows anew when it copies them. Design: §14. */
+/** Gives configurations of engines their order in a column: SQLite may renumber a table's rows when it copies them. Design: §14. */
 export const CONFIG_ORDER = {
 	name: "0011-config-order",
 	sql: `

@@ -10,10 +10,10 @@ type Reads = Implementations<"read">["backups"];
 /** Questions about the last restore. */
 export function restoreReads(db: Database): Reads {
 	const era = system.uuid();
-	const told = lazy(() => db.prepare(`SELECT value FROM ${verified("meta")} WHERE name = 'restore_to_tell'`).pluck());
+	const stored = lazy(() => db.prepare(`SELECT value FROM ${verified("meta")} WHERE name = 'restore_to_tell'`).pluck());
 	return {
 		restored() {
-			const text = told().get() as string | undefined;
+			const text = stored().get() as string | undefined;
 			return text === undefined ? undefined : (JSON.parse(text) as Restore);
 		},
 		era: () => era,

@@ -88,6 +88,7 @@ function histories(db: ReadConnection): Pick<Reads, "history" | "countHistory"> 
 				created_at: secretVersion.created_at,
 				created_by: secretVersion.created_by,
 				comment: secretVersion.comment,
+				expires_at: secretVersion.expires_at,
 			})
 			.from(secret)
 			.innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id))

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
+import { withLazyStatements } from "../lazy-statements.ts";
 import { accountWrites } from "./accounts.ts";
 import { auditWrites } from "./audit.ts";
 import { commonWrites } from "./common.ts";
@@ -21,7 +22,8 @@ import { tokenWrites } from "./tokens.ts";
 import { trustWrites } from "./trusts.ts";
 
 /** Makes every operation that changes the database, by noun. They run in the writer thread, inside its transaction. */
-export function allWrites(db: Database, append: Append): Writes {
+export function allWrites(connection: Database, append: Append): Writes {
+	const db = withLazyStatements(connection);
 	const probe = db.prepare(
 		"INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 	);

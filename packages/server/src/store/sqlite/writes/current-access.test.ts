@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { openTestStore, trustAllRows } from "../../../testing/store.ts";
-import { currentAccess } from "./current-access.ts";
+import { accessRows } from "./current-access.ts";
 
 const { file } = await openTestStore({ after });
 
@@ -14,7 +14,7 @@ test("the maker of a change is looked up by indexes alone", () => {
 		asked.push(sql);
 		return db.prepare(sql);
 	};
-	currentAccess({ prepare } as unknown as Database.Database);
+	accessRows({ prepare } as unknown as Database.Database);
 	assert.equal(asked.length, 8);
 	for (const sql of asked) {
 		const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "''")}`).all() as { detail: string }[];

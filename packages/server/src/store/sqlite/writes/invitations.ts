@@ -6,7 +6,7 @@ import { decideInvitation, decideInvitedRole, isUsable } from "../../../invitati
 import type { Role } from "../../../policy/model.ts";
 import type { Implementations } from "../../store.ts";
 import { verified } from "../row-guard.ts";
-import { currentAccess } from "./current-access.ts";
+import { accessRows, currentAccess } from "./current-access.ts";
 import { LIVE_REALM, liveRealm } from "./live-realm.ts";
 import { COUNT_BINDINGS, COUNT_MEMBERSHIPS, INSERT_BINDING } from "./policy.ts";
 
@@ -36,10 +36,10 @@ export function invitationWrites(db: Database, append: Append): Implementations<
 		remove(input, event) {
 			const email = find.get(input) as string | undefined;
 			if (email === undefined) return false;
-			const told = realms.all(input.id) as string[];
+			const realm_ids = realms.all(input.id) as string[];
 			remove.run(input.id);
 			append(event, { email });
-			for (const realm_id of told) {
+			for (const realm_id of realm_ids) {
 				const realm = slug.get(realm_id) as string | undefined;
 				if (realm !== undefined) append({ ...event, realm_id, realm }, { email });
 			}
@@ -155,7 +155,7 @@ interface Given {
 }
 
 function givingRole(db: Database, append: Append): (given: Given, event: AuditEvent) => LeftOutRole | undefined {
-	const accessAt = currentAccess(db);
+	const access = accessRows(db);
 	const owner = db.prepare(LIVE_REALM).pluck();
 	const slug = db.prepare(LIVE_SLUG).pluck();
 	const bound = db.prepare("SELECT 1 FROM binding WHERE realm_id = @realm_id AND user_id = @user_id");
@@ -165,7 +165,7 @@ function givingRole(db: Database, append: Append): (given: Given, event: AuditEv
 	return ({ invitation_id, ...binding }, event) => {
 		const { realm_id, user_id, role, granted_by } = binding;
 		const outcome = decideInvitedRole(binding, {
-			maker: accessAt(event.timestamp).role(realm_id, granted_by),
+			maker: currentAccess(access, event.timestamp).role(realm_id, granted_by),
 			owner_id: owner.get(realm_id) as string | undefined,
 			isBound: bound.get(binding) !== undefined,
 			count: count.get(realm_id) as number,
@@ -175,13 +175,13 @@ function givingRole(db: Database, append: Append): (given: Given, event: AuditEv
 		const { request_id, ip } = event.data;
 		const facts = { user_id, role, granted_by, invitation_id, request_id, ip };
 		const realm = slug.get(realm_id) as string;
-		const told = { ...event, realm_id, realm };
+		const inRealm = { ...event, realm_id, realm };
 		if (outcome === "done") {
 			insert.run({ ...binding, created_at: event.timestamp });
-			append({ ...told, type: "policy.binding.created", data: facts });
+			append({ ...inRealm, type: "policy.binding.created", data: facts });
 			return undefined;
 		}
-		append({ ...told, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
+		append({ ...inRealm, type: "access.denied", data: { ...facts, wanted: "policy:manage", reason: outcome } });
 		return { realm, role };
 	};
 }

@@ -2,11 +2,9 @@ import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { KeyRow } from "../../../crypto/keyring-model.ts";
+import { MASTER_KEY } from "../../row-ledger.ts";
 import { ANYTHING } from "../../shared-sql.ts";
 import { createRenewal } from "./row-renewal.ts";
-
-/** Name of the master key's fingerprint in `meta`. */
-const FINGERPRINT = "master_key_fingerprint";
 
 /** Adds a row of keyring. */
 export const INSERT_KEY =
@@ -32,7 +30,7 @@ export function keyWrites(db: Database, append: Append) {
 	return {
 		initialize(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent): "done" | "exists" {
 			if (anything.get() !== undefined) return "exists";
-			setFingerprint.run(FINGERPRINT, input.fingerprint);
+			setFingerprint.run(MASTER_KEY, input.fingerprint);
 			for (const key of input.keys) insert.run(key);
 			append(event);
 			return "done";
@@ -55,10 +53,10 @@ export function keyWrites(db: Database, append: Append) {
 			input: { from: string; to: string; keys: { id: Buffer; wrapped: Buffer }[] },
 			event: AuditEvent,
 		): "done" | "changed" {
-			if (fingerprint.get(FINGERPRINT) !== input.from || total.get() !== input.keys.length) return "changed";
+			if (fingerprint.get(MASTER_KEY) !== input.from || total.get() !== input.keys.length) return "changed";
 			if (!input.keys.every((key) => known.get(key.id) !== undefined)) return "changed";
 			for (const key of input.keys) wrap.run(key);
-			setFingerprint.run(FINGERPRINT, input.to);
+			setFingerprint.run(MASTER_KEY, input.to);
 			append(event, { from: input.from, to: input.to, keys: input.keys.length });
 			return "done";
 		},

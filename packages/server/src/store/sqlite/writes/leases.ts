@@ -17,7 +17,7 @@ import { from, isIn, to } from "../../lease-states.ts";
 import { IS_UNUSED } from "../../shared-sql.ts";
 import type { Implementations } from "../../store.ts";
 import { fits, verified } from "../row-guard.ts";
-import { currentAccess } from "./current-access.ts";
+import { accessRows, currentAccess } from "./current-access.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 /** Selects the leases to revoke together. */
@@ -98,7 +98,7 @@ function beginningFacts(db: Database) {
 function beginning(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activate" | "doubt"> {
 	const factsOf = beginningFacts(db);
 	const realm = db.prepare(LIVE_REALM);
-	const accessAt = currentAccess(db);
+	const access = accessRows(db);
 	const insert = db.prepare(
 		`INSERT INTO lease (state, ${GIVEN.join(", ")}) VALUES ('intent', ${GIVEN.map((name) => `@${name}`).join(", ")})`,
 	);
@@ -128,7 +128,8 @@ function beginning(db: Database, append: Append): Pick<LeaseWrites, "begin" | "a
 			const { answer, state, reason } = decideActivation({
 				reason: found.reason,
 				isRealmLive: realm.get(found.realm_id) !== undefined,
-				isMakerAdmitted: made_by === undefined || refuseMaker(accessAt(event.timestamp), made_by) === undefined,
+				isMakerAdmitted:
+					made_by === undefined || refuseMaker(currentAccess(access, event.timestamp), made_by) === undefined,
 			});
 			const statement = found.name === input.name ? activate : activateAs;
 			const due_at = state === "active" ? input.due_at : Date.parse(event.timestamp);

@@ -4,10 +4,10 @@ import type { AuditEvent } from "../../../audit/model.ts";
 
 /** Operation on the report that a restore left. */
 export function restoreWrites(db: Database, append: Append) {
-	const told = db.prepare("DELETE FROM meta WHERE name = 'restore_to_tell'");
+	const forget = db.prepare("DELETE FROM meta WHERE name = 'restore_to_tell'");
 	return {
 		noteRestored(event: AuditEvent): boolean {
-			if (told.run().changes === 0) return false;
+			if (forget.run().changes === 0) return false;
 			append(event);
 			return true;
 		},

@@ -3,8 +3,8 @@ import type { Append } from "../../../audit/chain.ts";
 import { decideExchange, decideTrust } from "../../../trusts/decide.ts";
 import type { Trust, UsedJwt } from "../../../trusts/model.ts";
 import type { Implementations } from "../../store.ts";
-import { UsedCounts } from "../../used-counts.ts";
 import { verified } from "../row-guard.ts";
+import { UsedCounts } from "../used-counts.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 import { addingToken, insertInto } from "./machines.ts";
 

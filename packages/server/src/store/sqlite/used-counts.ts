@@ -1,7 +1,7 @@
-import { createCache } from "../cache.ts";
-import { MAX_USED } from "../trusts/model.ts";
+import { createCache } from "../../cache.ts";
+import { MAX_USED } from "../../trusts/model.ts";
 
-/** Milliseconds for which a realm's count is used: of a full memory, and of any other. */
+/** Milliseconds for which a realm's count is used: if its memory is full, and if not. */
 const [OF_FULL_MS, KEPT_MS] = [10_000, 60_000];
 
 /** Realms whose counts are remembered. */
@@ -14,8 +14,8 @@ interface Counted {
 }
 
 /**
- * Counts of the used JWTs of realms, for the writer: counting 50,000 takes milliseconds in which nobody else writes. JWTs that have ended since, and a gift
- * that was rolled back, count until the realm is counted again.
+ * Keeps the numbers of used JWTs of realms for the writer: to count 50,000 takes milliseconds, in which nobody else can write. JWTs that have expired
+ * since, and one whose exchange was rolled back, count until the realm is counted again.
  */
 export class UsedCounts {
 	readonly #counts = createCache<string, Counted>(MAX_REALMS);

@@ -67,16 +67,16 @@ function others(resident: Resident): Ask[] {
 }
 
 /** Every kind of request over HTTP, and again over HTTPS, against a bare server that gives the same answer. */
-export const BESIDE_BARE: readonly Scenario[] = (["http", "https"] as const).flatMap((protocol) =>
+export const AGAINST_BARE: readonly Scenario[] = (["http", "https"] as const).flatMap((protocol) =>
 	KINDS.map((kind) => ({
 		name: protocol === "http" ? kind.name : `${kind.name}-https`,
 		title: `${kind.title}, ${protocol.toUpperCase()}`,
-		run: () => besideBare(kind, protocol),
+		run: () => againstBare(kind, protocol),
 	})),
 );
 
 /** Loads our server with one kind of request, and in turn a bare server that gives the same answer. */
-export async function besideBare(kind: Kind, protocol: Protocol): Promise<Result> {
+export async function againstBare(kind: Kind, protocol: Protocol): Promise<Result> {
 	const ours = await startSvc({ protocol });
 	const resident = await settle(ours.url);
 	const prepared = await kind.prepare?.(ours, resident);

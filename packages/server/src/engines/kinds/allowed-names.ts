@@ -1,18 +1,6 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../../errors.ts";
-
-/** Schema of a list of names. */
-export const NAMES = {
-	type: "array",
-	items: { type: "string", minLength: 1, maxLength: 253 },
-	maxItems: 1000,
-} as const;
-
-/** Fields of every engine's configuration with the names that requests may give. Design: §7.1 */
-export const ALLOWED_NAMES = {
-	allowed_databases: { ...NAMES, description: "Databases that a request may name besides the configured one." },
-	allowed_namespaces: { ...NAMES, description: "Namespaces that a request may name besides the configured one." },
-} as const;
+import type { ALLOWED_NAMES } from "../config/fields.ts";
 
 /** Databases and namespaces that engines reach only if the configuration lists them by name. Design: §8 */
 const PROTECTED = ["admin", "local", "config", "kube-system"];
