@@ -80,12 +80,11 @@ async function calm({ nodes, runSql }: Cluster, { sendTo, admin: { token } }: Wo
 	);
 	const isDone = async () => {
 		runSql(RELEASE);
-		return runSql(DUE) === "0";
+		return runSql(`SELECT count(*) ${DUE}`) === "0";
 	};
-	return [
-		...(await Promise.all(unready)).flat(),
-		...(await within("credentials are due, and none is revoked", isDone)),
-	];
+	const late = [...(await Promise.all(unready)).flat(), ...(await within("credentials are due, and stay", isDone))];
+	const rows = late.length === 0 ? "" : runSql(`SELECT name, state, attempts, due_at, last_error, now() ${DUE} LIMIT 5`);
+	return late.map((what) => `${what}: ${rows}`);
 }
 
 /** Reads every secret on every server. */
