@@ -76,7 +76,7 @@ test("with names=true, each version names its author, unless that account or mac
 	const named = await versions(key, "&names=true");
 	const { name } = ok(await client.get<{ name: string }>("/auth/whoami", { token: alice.token }));
 	assert.deepEqual(
-		named.map(({ version, created_by, created_at: _, comment: __, ...names }) => [version, created_by, names]),
+		named.map(({ version, created_by, created_at: _, comment: __, expires_at: ___, ...names }) => [version, created_by, names]),
 		[
 			[3, gone.id, {}],
 			[2, lasting.id, { machine: `${slug}/${lasting.name}` }],
