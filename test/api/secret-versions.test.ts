@@ -76,7 +76,11 @@ test("with names=true, each version names its author, unless that account or mac
 	const named = await versions(key, "&names=true");
 	const { name } = ok(await client.get<{ name: string }>("/auth/whoami", { token: alice.token }));
 	assert.deepEqual(
-		named.map(({ version, created_by, created_at: _, comment: __, expires_at: ___, ...names }) => [version, created_by, names]),
+		named.map(({ version, created_by, created_at: _, comment: __, expires_at: ___, ...names }) => [
+			version,
+			created_by,
+			names,
+		]),
 		[
 			[3, gone.id, {}],
 			[2, lasting.id, { machine: `${slug}/${lasting.name}` }],
@@ -114,7 +118,7 @@ test("every version is listed with its time, author and comment, and without its
 	const list = await versions(key);
 	assert.deepEqual(numbers(list), [1, 2, 3]);
 	for (const entry of list) {
-		fields(entry, ["version", "created_at", "created_by", "comment"]);
+		fields(entry, ["version", "created_at", "created_by", "comment", "expires_at"]);
 		recent(entry.created_at);
 	}
 	const author = (number: number): unknown[] => {

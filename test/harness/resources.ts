@@ -105,6 +105,7 @@ export interface SecretVersion {
 	readonly created_at: string;
 	readonly created_by: string;
 	readonly comment: string;
+	readonly expires_at: string | null;
 }
 
 /** Spec: API › Policy. */
