@@ -83,7 +83,8 @@ async function calm({ nodes, runSql }: Cluster, { sendTo, admin: { token } }: Wo
 		return runSql(`SELECT count(*) ${DUE}`) === "0";
 	};
 	const late = [...(await Promise.all(unready)).flat(), ...(await within("credentials are due, and stay", isDone))];
-	const rows = late.length === 0 ? "" : runSql(`SELECT name, state, attempts, due_at, last_error, now() ${DUE} LIMIT 5`);
+	const rows =
+		late.length === 0 ? "" : runSql(`SELECT name, state, attempts, due_at, last_error, now() ${DUE} LIMIT 5`);
 	return late.map((what) => `${what}: ${rows}`);
 }
 
