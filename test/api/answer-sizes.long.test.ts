@@ -184,6 +184,8 @@ const FULLEST: Readonly<Record<string, Full>> = {
 		body: { email: `new${"😀".repeat(230)}@example.test`, password: PASSWORD, name: NAME },
 	}),
 	[`GET ${V1}/users`]: () => ({ path: `${V1}/users?${page}` }),
+	[`GET ${V1}/users/{id}/sessions`]: () => ({ path: `${V1}/users/${world.people.owner.id}/sessions?${page}` }),
+	[`GET ${V1}/users/{id}/tokens`]: () => ({ path: `${V1}/users/${world.people.owner.id}/tokens?${page}` }),
 	[`GET ${V1}/invitations`]: invitations,
 	[`POST ${V1}/auth/tokens`]: () => ({ path: `${V1}/auth/tokens`, body: { name: NAME, scopes: "read" } }),
 	[`GET ${V1}/auth/tokens`]: () => ({ path: `${V1}/auth/tokens?${page}` }),

@@ -29,7 +29,7 @@ export const FILES_LEFT_OUT: Readonly<Record<string, string>> = {
 	"test/api/limits.test.ts": "fills a file of SQLite",
 	"test/api/setup-code.test.ts": "compares the output and the files of one server",
 	"test/api/thirty-days.test.ts": "starts a program of its own, with one server",
-	"test/cli/administration.test.ts": "replaces the master key, which is refused while several servers use it",
+	"test/cli/administration.test.ts": "replaces the master key, for which every server needs the next one",
 	"test/cli/story.test.ts": "runs local commands on the data directory, without the settings of the database",
 	"test/console/localhost.test.ts": "changes the address that its server listens at",
 	"test/engines/allowed-realms-upgrade.test.ts": "puts a file of SQLite in place",
