@@ -1,7 +1,7 @@
 import { address } from "../html.ts";
 import type { Page } from "../page.ts";
 
-/** Makes what the pages of one's own account share. @param current the title of the tab */
+/** Makes the tabs of your account's pages. @param current the title of the tab */
 export function ofAccount(current: string): Pick<Page, "tabs"> {
 	return {
 		tabs: {
