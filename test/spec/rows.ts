@@ -25,7 +25,7 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 		"audit_event",
 		"stranger",
 		"none: the log is kept whole",
-		"below 15 % of free disk 429 from 20 events a second of one account or source; below 64 MiB health is `unhealthy`",
+		"below 15 % of free disk (on PostgreSQL: of `database_bytes`) 429 from 20 events a second of one account or source; below 64 MiB health is `unhealthy`",
 	],
 	["audit_key", "account", "1 per key that a bulk read met", "kept with the log"],
 	["audit_key_in_part", "account", "384 per part", "–"],
