@@ -211,6 +211,7 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
 	],
 	"another test runs it: test/cli/audit.test.ts": ["jq -rs --arg key DB_URL '"],
 	"runs the tests themselves": [
+		"npm test -- test/histories/*.test.ts",
 		"npm test -- test/endpoints.test.ts test/api/matrix.test.ts test/api/restrictions.test.ts test/api/openapi.test.ts",
 	],
 	"needs a browser: test/sso has one": ["svc login --sso corp"],
