@@ -16,6 +16,8 @@ import { addAccount, addRealm } from "../../testing/rules.ts";
 import { ROW_KEY } from "../../testing/store.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import type { Store } from "../store.ts";
+import { createClaims } from "./claims.ts";
+import { ConnectionLost } from "./connection.ts";
 import { openPostgresTestPair } from "./testing.ts";
 
 const options = { skip: skipWithoutPostgres };
@@ -86,6 +88,33 @@ test("a server that slept past its claim settles nothing, and the other one does
 	assert.equal(await there.leases.reopen({ id: lease.id, due_at: NOW_MS }, anEvent()), true);
 	assert.equal(await settle(here, lease), false);
 });
+
+for (const lost of ["TAKE", "RELEASE"])
+	test(`a claim of which the answer to ${lost} was lost is released later`, options, async (t) => {
+		const { here, there, add, runSql } = await setUp(t);
+		const lease = await add("revoking");
+		const link = { isLosing: lost === "TAKE" };
+		const claims = createClaims(async (ask) => {
+			const run = async (text: string, values: readonly unknown[] = []) => {
+				if (link.isLosing && lost === "RELEASE") throw new ConnectionLost("before");
+				const filled = values.reduce<string>((sql, value, at) => sql.replaceAll(`$${at + 1}`, `'${value}'`), text);
+				await runSql(`SET search_path = svc; ${filled}`);
+				if (link.isLosing) throw new ConnectionLost("after");
+				return 1;
+			};
+			return ask({ run });
+		}, "a node");
+		const claim = await claims.take(lease.id).catch(() => undefined);
+		link.isLosing = true;
+		await claim?.release();
+		for (const store of [here, there]) assert.deepEqual(await due(store), []);
+		link.isLosing = false;
+		await claims.releaseLeft();
+		assert.deepEqual(await due(there), [lease.id]);
+		assert.ok(await there.claims.take(lease.id));
+		await claims.releaseLeft();
+		assert.deepEqual(await due(there), [], "only its own claim is released, once");
+	});
 
 test("a claim of a server that was stopped is not live any more", options, async (t) => {
 	const { here, add } = await setUp(t);

@@ -26,25 +26,55 @@ export async function hasClaim(sql: Sql, lease_id: string, node_id: string): Pro
 	return (await sql.rows(HELD, [lease_id, node_id])).length > 0;
 }
 
-/** Makes the claims of a node, in transactions of their own. @param sql runs one statement at a time */
-export function createClaims(sql: Pick<Sql, "run">, node_id: string): Pick<LeaseClaims, "take"> {
-	const run = (text: string, lease_id: string) =>
-		sql.run(text, [lease_id, node_id]).catch((error: unknown) => {
+/** Asks the database, one question at a time. */
+export type InTurn = <Result>(ask: (sql: Pick<Sql, "run">) => Promise<Result>) => Promise<Result>;
+
+/** Claims of a node. */
+export interface OwnClaims extends Pick<LeaseClaims, "take"> {
+	/** Releases claims that were left behind, because the answer to a statement about them was lost. */
+	releaseLeft(): Promise<void>;
+}
+
+/** Makes the claims of a node, in transactions of their own. */
+export function createClaims(inTurn: InTurn, node_id: string): OwnClaims {
+	/** Leases whose claim may be left in the database, although nothing here acts by it. */
+	const left = new Set<string>();
+	const take = (lease_id: string) =>
+		inTurn(async (sql) => {
+			left.add(lease_id);
+			const count = await sql.run(TAKE, [lease_id, node_id]);
+			left.delete(lease_id);
+			return count > 0;
+		}).catch((error: unknown) => {
 			throw harmless(error);
+		});
+	const release = (lease_id: string) =>
+		inTurn(async (sql) => {
+			left.add(lease_id);
+			await sql.run(RELEASE, [lease_id, node_id]);
+			left.delete(lease_id);
 		});
 	const claimOf = (lease_id: string): LeaseClaim => {
 		// The time before the answer counts, too.
 		const [at_ms, uptime_ms] = [system.now().getTime(), system.uptimeMs()];
 		return {
 			isLive: () => system.uptimeMs() - uptime_ms < ACTING_MS && system.now().getTime() - at_ms < ACTING_MS,
-			// One that stays ends by itself.
-			release: () => run(RELEASE, lease_id).then(noResult, noResult),
+			// One that stays is released later, or ends by itself.
+			release: () => release(lease_id).catch(noResult),
 		};
 	};
 	return {
 		async take(lease_id) {
 			const claim = claimOf(lease_id);
-			return (await run(TAKE, lease_id)) > 0 ? claim : undefined;
+			return (await take(lease_id)) ? claim : undefined;
+		},
+		async releaseLeft() {
+			// A claim that was taken again meanwhile is not left any more.
+			for (const lease_id of left)
+				await inTurn(async (sql) => {
+					if (left.has(lease_id)) await sql.run(RELEASE, [lease_id, node_id]);
+					left.delete(lease_id);
+				});
 		},
 	};
 }

@@ -12,7 +12,7 @@ import {
 import { createSemaphore } from "../../semaphore.ts";
 import { storeUnavailable } from "../errors.ts";
 import type { Store } from "../store.ts";
-import { createClaims } from "./claims.ts";
+import { createClaims, type OwnClaims } from "./claims.ts";
 import type { Sql } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import { createDuties } from "./duties.ts";
@@ -64,6 +64,7 @@ export function createMembership(
 ): Membership {
 	let link: ReconnectingConnection | undefined;
 	let own: OwnNode | undefined;
+	let claims: OwnClaims | undefined;
 	let stopBeating = async () => {};
 	const turns = createSemaphore(1);
 	const inTurn = async <Result>(ask: (sql: Sql) => Promise<Result>) => {
@@ -88,8 +89,8 @@ export function createMembership(
 	const add = ({ id, name, version, address, started_at }: OwnNode, { master_key, next_master_key }: ReportedKeys) =>
 		sql.run(JOIN, [id, master_key, next_master_key, name, version, address, started_at]);
 	const take: LeaseClaims["take"] = async (lease_id) => {
-		if (own === undefined) throw storeUnavailable();
-		return createClaims(sql, own.id).take(lease_id);
+		if (claims === undefined) throw storeUnavailable();
+		return claims.take(lease_id);
 	};
 	const takeDuty: Duties["take"] = async (duty) => {
 		if (own === undefined) throw storeUnavailable();
@@ -101,11 +102,13 @@ export function createMembership(
 			for (const forget of FORGET) await sql.run(forget);
 			await add(node, await report());
 			own = node;
+			claims = createClaims(inTurn, node.id);
 			await exchange();
 			stopBeating = beat(async () => {
 				const keys = await report();
 				// One that was forgotten joins again.
 				if ((await sql.run(BEAT, [node.id, keys.master_key, keys.next_master_key])) === 0) await add(node, keys);
+				await claims?.releaseLeft();
 				await exchange();
 			});
 		},
