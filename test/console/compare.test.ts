@@ -54,6 +54,6 @@ errand("somebody compares environments and promotes what differs", async (desk) 
 	assert.match(String(await said("OTHER")), /version 1 of stagingreplaces version 1 of prod$/);
 	await set("OTHER", "of-a-colleague", "prod");
 	await confirm();
-	await heading(page, "Something changed");
+	assert.match(String(await page.getByRole("alert").textContent()), /\bchanged\b/);
 	assert.equal(await read("OTHER"), "of-a-colleague", "what was not seen is not overwritten");
 });
