@@ -4,10 +4,9 @@ import { AppError, type ErrorCode } from "../../errors.ts";
 import { type MadeEvent, madeEventIn, refuseEvent } from "../../policy/decide.ts";
 import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
-import { rememberAccess } from "./remembered-access.ts";
 import type { TipKeeper } from "./tip.ts";
 import type { Writes } from "./writes/all.ts";
-import { type AccessRows, accessRows, currentAccess } from "./writes/current-access.ts";
+import { type AccessRows, accessRows, currentAccess, rememberAccess } from "./writes/current-access.ts";
 
 /**
  * An operation as it crosses to the writer thread: noun, verb, arguments, never a closure; or an event without a change, as a line.

@@ -69,6 +69,8 @@ function spaceOf({ bsize, blocks, bfree, bavail }: FileSystem): Space {
 
 /** Slows down accounts and sources that fill a low disk. */
 export interface LowDiskThrottle {
+	/** Tells whether it counts now. */
+	isOn(): boolean;
 	/** Counts events that are about to be written; returns the refusal if there are too many. */
 	refuse(event: AuditEvent | undefined, count?: number): AppError | undefined;
 	/** Highest number of events of one account or source in the last second while the disk was low, scaled where a machine is nearer to its part, and the number of refusals since the start. */
@@ -83,6 +85,7 @@ export function createLowDiskThrottle(
 	const caused = createCache<string, Caused>(MAX_COUNTED);
 	let refused = 0;
 	return {
+		isOn: disk.isLow,
 		refuse(event, count = 1) {
 			if (event?.cause === undefined || !disk.isLow()) return undefined;
 			const counted = countEvents(event.cause, count, clock(), (name) => caused.get(name));
@@ -98,7 +101,7 @@ export function createLowDiskThrottle(
 }
 
 /** Makes the writer refuse callers that fill a low disk. A change that counts no events, such as one that ends a credential, is never refused. */
-export function throttleWrites(writer: WriteQueue, throttle: Pick<LowDiskThrottle, "refuse">): WriteQueue {
+export function throttleWrites(writer: WriteQueue, throttle: Pick<LowDiskThrottle, "isOn" | "refuse">): WriteQueue {
 	return {
 		append(event) {
 			const refusal = throttle.refuse(event);
@@ -108,6 +111,7 @@ export function throttleWrites(writer: WriteQueue, throttle: Pick<LowDiskThrottl
 			const run = writer.operation(noun, verb);
 			const declared = DECLARATIONS.get(`${noun}.${verb}`);
 			return (...args) => {
+				if (!throttle.isOn()) return run(...args);
 				const { event, count } = eventsOf(declared, args);
 				const refusal = throttle.refuse(event, count);
 				return refusal === undefined ? run(...args) : Promise.reject(refusal);

@@ -3,7 +3,6 @@ import type { Database, Statement } from "better-sqlite3";
 /** A statement that is prepared when it is first used. */
 class LazyStatement implements Pick<Statement, "run" | "get" | "all" | "iterate"> {
 	#prepare: () => Statement;
-	#prepared: Statement | undefined;
 
 	constructor(prepare: () => Statement) {
 		this.#prepare = prepare;
@@ -31,9 +30,20 @@ class LazyStatement implements Pick<Statement, "run" | "get" | "all" | "iterate"
 		return this;
 	}
 
+	raw(): this {
+		const prepare = this.#prepare;
+		this.#prepare = () => prepare().raw();
+		return this;
+	}
+
+	/** Prepares it, and has it answer by itself from then on. */
 	#statement(): Statement {
-		this.#prepared ??= this.#prepare();
-		return this.#prepared;
+		const prepared = this.#prepare();
+		this.run = prepared.run.bind(prepared);
+		this.get = prepared.get.bind(prepared);
+		this.all = prepared.all.bind(prepared);
+		this.iterate = prepared.iterate.bind(prepared);
+		return prepared;
 	}
 }
 

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { createRowMacs } from "../../crypto/row-macs.ts";
-import type { Grant } from "../../policy/model.ts";
-import { aBinding, aKey, anAccount, anEvent, aRealm, aToken, aVersion, MADE_AT } from "../../testing/rows.ts";
-import { makeFolder, ROW_KEY } from "../../testing/store.ts";
-import { createTestSystem } from "../../testing/system.ts";
-import { createBatches, type Operation, type Outcome } from "./batch.ts";
-import { migrate } from "./migrate.ts";
-import { openWriter } from "./open.ts";
-import { rememberAccess } from "./remembered-access.ts";
-import { guardReads } from "./row-guard.ts";
-import { keepTip, openChain } from "./tip.ts";
-import { allWrites } from "./writes/all.ts";
-import type { AccessRows } from "./writes/current-access.ts";
+import { createRowMacs } from "../../../crypto/row-macs.ts";
+import type { Grant } from "../../../policy/model.ts";
+import { aBinding, aKey, anAccount, anEvent, aRealm, aToken, aVersion, MADE_AT } from "../../../testing/rows.ts";
+import { makeFolder, ROW_KEY } from "../../../testing/store.ts";
+import { createTestSystem } from "../../../testing/system.ts";
+import { createBatches, type Operation, type Outcome } from "../batch.ts";
+import { migrate } from "../migrate.ts";
+import { openWriter } from "../open.ts";
+
+import { guardReads } from "../row-guard.ts";
+import { keepTip, openChain } from "../tip.ts";
+import { allWrites } from "./all.ts";
+import { type AccessRows, rememberAccess } from "./current-access.ts";
 
 /** Remembers rows that count what they are asked, with a counter of changes. */
 function countedRows() {
