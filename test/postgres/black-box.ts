@@ -5,6 +5,9 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { addressOf, startPostgres } from "../peers/postgres.ts";
 
+/** Milliseconds for all of the files. */
+const LONGEST_MS = 10 * 60_000;
+
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
 // biome-ignore lint/style/noProcessEnv: the tests that are run get what these got
@@ -30,6 +33,7 @@ export async function runOnPostgres(
 		cwd: REPOSITORY,
 		env: { ...environment, ...settings },
 		stdio: ["ignore", "pipe", "inherit"],
+		timeout: LONGEST_MS,
 	});
 	const [report] = await Promise.all([text(child.stdout), once(child, "close")]);
 	assert.equal(child.exitCode, 0, report.slice(report.indexOf("failing tests:")));
