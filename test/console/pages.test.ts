@@ -122,7 +122,10 @@ test("the page Audit of the server shows what the API lists, by person and token
 	const ofBob = rows(await of(`/console/audit?actor=${bob.email}&type=auth.token.created`));
 	assert.deepEqual(new Set(ofBob), new Set([`auth.token.created ${bob.email}`]));
 	assert.deepEqual(rows(await of(`/console/audit?actor=${ada.email}&type=auth.*`, his)), []);
-	assert.match(await of("/console/people"), new RegExp(`/console/audit\\?actor=${encodeURIComponent(bob.email)}"`));
+	assert.match(
+		await of(`/console/people/${bob.id}`),
+		new RegExp(`/console/audit\\?actor=${encodeURIComponent(bob.email)}"`),
+	);
 	const account = await of("/console/account", his);
 	assert.match(account, new RegExp(`/console/audit\\?actor=${encodeURIComponent(bob.email)}">What you did<`));
 	assert.match(account, new RegExp(`/console/audit\\?token=${id}" aria-label="What the token ${name} did"`));

@@ -79,7 +79,7 @@ errand("a page of an error keeps the menu of its realm", async ({ page, client, 
 	await open(`/realms/${slug}/machines/none`);
 	await heading(page, "Not found");
 	const tabs = page.getByRole("navigation", { name: `Realm ${slug}` }).getByRole("link");
-	assert.deepEqual(await tabs.allTextContents(), ["Secrets", "Leases", "Members", "Machines", "Audit"]);
+	assert.deepEqual(await tabs.allTextContents(), ["Secrets", "Leases", "Members", "Machines", "Audit", "Settings"]);
 	const other = await realm(client, ada, unique("other"));
 	ok(await client.delete(`/realms/${other.slug}`, { token: ada.token }));
 	await open(`/realms/${other.slug}/members`);

@@ -77,7 +77,7 @@ test(
 );
 
 /** Makes the database what the version before the last migration left. */
-const BEFORE = `DROP TABLE svc.busy_caller; DELETE FROM svc.migration WHERE name = '0012-busy-callers'`;
+const BEFORE = `DROP TABLE svc.session_use; DELETE FROM svc.migration WHERE name = '0013-session-uses'`;
 
 test("a server does not change the schema while others run, and does when they have ended", options, async () => {
 	await second.stop();

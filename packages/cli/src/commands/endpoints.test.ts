@@ -98,7 +98,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 			{ id: "i", provider: "", created_at: "t", expires_at: "e", current: true },
 			{ id: "j", provider: "corp", created_at: "t", expires_at: "e", current: false },
 		]),
-		"ID  BY        BEGAN  ENDS  CURRENT\ni   password  t      e     this one\nj   corp      t      e\n",
+		"ID  BY        BEGAN  ENDS  LAST USED  FROM  CURRENT\ni   password  t      e                      this one\nj   corp      t      e\n",
 	],
 	["session end i", "DELETE auth/sessions/i", { body: { message: "session ended" } }, "session ended\n"],
 	[

@@ -262,7 +262,7 @@ test("an altered schema is not migrated", options, async (t) => {
 	const { store, runSql, reopen } = await setUp(t);
 	await store.close();
 	const tables =
-		"alteration, attempt, duty, challenge_count, sso_code, lease_claim, node, tip, audit_event, audit_checkpoint, audit_part_in_set, audit_key_set, audit_key_in_part, audit_key_part, audit_key";
+		"session_use, busy_caller, jwt_source, alteration, attempt, duty, challenge_count, sso_code, lease_claim, node, tip, audit_event, audit_checkpoint, audit_part_in_set, audit_key_set, audit_key_in_part, audit_key_part, audit_key";
 	await runSql(
 		`SET search_path = svc; DROP TABLE ${tables}; DROP FUNCTION keep_log; DROP INDEX secret_version_by_age; DROP INDEX invitation_by_email; CREATE INDEX invitation_by_email ON invitation (email, created_at); DELETE FROM migration WHERE name >= '0003-log'`,
 	);

@@ -6,7 +6,7 @@ CREATE TABLE session_use (
   jti text COLLATE "C" PRIMARY KEY,
   at text COLLATE "C" NOT NULL,
   ip text COLLATE "C" NOT NULL,
-  agent text NOT NULL
+  agent text COLLATE "C" NOT NULL
 );
 CREATE INDEX session_use_by_time ON session_use (at DESC, jti);
 `,
