@@ -28,7 +28,7 @@ const needs = {
 	sessions,
 	noted: new Map(),
 	store: {
-		accounts: { sessionOwner: async (jti: string, user_id: string) => ({ jti, user_id }) },
+		accounts: { sessionOwner: async (jti: string, user_id: string) => ({ jti, user_id }), noteUse: () => undefined },
 		tokens: {
 			owner: async (wanted: Buffer) => (wanted.equals(digest) ? OWNER : undefined),
 			used: async () => undefined,
