@@ -74,7 +74,7 @@ export async function endSession({ store, system }: OwnSessionNeeds, actor: Acto
 	requireSession(actor, "end a session");
 	const now = system.now();
 	const session = await store.accounts.session(id);
-	const isOpen = session?.user_id === actor.user_id && !hasExpired(session.expires_at, now.toISOString());
+	const isOpen = session?.user_id === actor.user_id && !hasExpired(session.expires_at, now);
 	const event = eventBy(actor, now, "auth.session.ended", undefined, { session_ended: id });
 	if (!(isOpen && (await store.accounts.closeSession(id, event))))
 		throw new AppError("not_found", "session not found: `svc session list` shows yours");

@@ -1,28 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestSystem } from "../testing/system.ts";
-import { BOUNDS_S, createHistory, kindOf } from "./history.ts";
+import { createHistory, kindOf } from "./history.ts";
 import { prometheus } from "./prometheus.ts";
-import { totalsOf } from "./request-totals.ts";
+import { addRequestMetrics } from "./request-metrics.ts";
 
 const READ = "/api/v1/realms/{slug}/secrets";
 
 /** A history over real series, which the test fills. */
 function setUp() {
 	const system = createTestSystem();
-	const registers = [new prometheus.Registry()];
-	const named = { help: "for tests", registers };
-	const requests = new prometheus.Counter({ name: "requests", labelNames: ["method", "route", "status"], ...named });
-	const durations = new prometheus.Histogram({
-		...{ name: "durations", labelNames: ["method", "route"], buckets: BOUNDS_S },
-		...named,
-	});
+	const requests = addRequestMetrics([new prometheus.Registry()]);
 	const leases = { live_leases: 0 };
-	const history = createHistory(system, async () => ({ ...(await totalsOf(requests, durations)), ...leases }));
-	const answer = (method: string, status: number, seconds: number) => {
-		requests.labels(method, READ, String(status)).inc();
-		durations.labels(method, READ).observe(seconds);
-	};
+	const history = createHistory(system, async () => ({ ...requests.totals(), ...leases }));
+	const answer = (method: string, status: number, seconds: number) => requests.note(method, READ, status, seconds);
 	const pass = async (minutes: number) => {
 		for (let minute = 0; minute < minutes; minute++) {
 			system.advance(60_000);

@@ -5,12 +5,12 @@ import type { Build } from "./build.ts";
 import { addConnectionMetrics, type ConnectionMetricsNeeds } from "./connection-metrics.ts";
 import { addEngineMetrics, type EngineMetricsNeeds, liveLeases } from "./engine-metrics.ts";
 import { addExpiryMetrics, type ExpiryMetricsNeeds } from "./expiry-metrics.ts";
-import { BOUNDS_S, createHistory, type History, MINUTE_MS } from "./history.ts";
+import { createHistory, type History, MINUTE_MS } from "./history.ts";
 import { addLimitMetrics } from "./limit-metrics.ts";
 import { prometheus } from "./prometheus.ts";
-import { totalsOf } from "./request-totals.ts";
+import { addRequestMetrics } from "./request-metrics.ts";
 
-const { Counter, Gauge, Histogram, Registry } = prometheus;
+const { Gauge, Registry } = prometheus;
 
 /** The server's metrics. Labels are patterns and codes, never a realm, key, user or token, because everybody may read them. */
 export interface Metrics {
@@ -45,22 +45,9 @@ export interface MetricsNeeds {
 export function createMetrics(needs: MetricsNeeds): Metrics {
 	const registry = new Registry();
 	const registers = [registry];
-	const requests = new Counter({
-		name: "svc_http_requests_total",
-		help: "Answered requests",
-		labelNames: ["method", "route", "status"],
-		registers,
-	});
-	const durations = new Histogram({
-		name: "svc_http_request_duration_seconds",
-		help: "Time to answer",
-		labelNames: ["method", "route"],
-		buckets: BOUNDS_S,
-		registers,
-	});
-	const remembered = new Map<string, { inc(): void; observe(seconds: number): void }>();
+	const requests = addRequestMetrics(registers);
 	const history = createHistory(needs.system, async () => ({
-		...(await totalsOf(requests, durations)),
+		...requests.totals(),
 		live_leases: await liveLeases(needs.store),
 	}));
 	// Without the database a minute has no sample.
@@ -71,18 +58,7 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 	addLimitMetrics(needs, registers);
 	addConnectionMetrics(needs.connections, registers);
 	return {
-		answered(method, route, status, seconds) {
-			const name = `${method} ${route} ${status}`;
-			let series = remembered.get(name);
-			if (series === undefined) {
-				const counter = requests.labels(method, route, String(status));
-				const histogram = durations.labels(method, route);
-				series = { inc: () => counter.inc(), observe: (value) => histogram.observe(value) };
-				remembered.set(name, series);
-			}
-			series.inc();
-			series.observe(seconds);
-		},
+		answered: requests.note,
 		render: () => registry.metrics(),
 		contentType: registry.contentType,
 		history,

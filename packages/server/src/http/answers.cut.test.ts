@@ -25,6 +25,7 @@ function bench(t: TestContext) {
 	const send = async (account: string, bytes: number) => {
 		let accept: (() => void) | undefined;
 		const outgoing = Object.assign(new EventEmitter(), {
+			req: {},
 			...{ closed: false, destroyed: false, writeHead: () => undefined },
 			write: (_: string, callback: () => void) => {
 				accept = callback;

@@ -152,7 +152,12 @@ test("what is one write but not small is counted until it is out, and what is st
 	const answers = new Answers({ log: createTestLog().log, limits });
 	const used = () => limits.all()[0]?.used();
 	const send = async (answer: string | Streamed) => {
-		const outgoing = Object.assign(new EventEmitter(), { closed: false, destroyed: false, writeHead: () => undefined });
+		const outgoing = Object.assign(new EventEmitter(), {
+			req: {},
+			closed: false,
+			destroyed: false,
+			writeHead: () => undefined,
+		});
 		Object.assign(outgoing, { write: () => true, end: () => true, destroy: () => undefined });
 		const head = { status: 200, headers: {} };
 		await answers.send(outgoing as never, { person: "token", keys: ["ada"] }, head, answer);

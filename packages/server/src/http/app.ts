@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { type Router, UnsupportedPathError } from "hono/router";
@@ -16,7 +17,7 @@ import { type Answers, SMALL_CHARS } from "./answers.ts";
 import { type Bodies, isHere, MAX_BODY_BYTES } from "./bodies.ts";
 import type { Recipient } from "./budget.ts";
 import type { AnswerHeaders, NewHeaders } from "./headers.ts";
-import { check, parseQuery, readForm, readJson } from "./input.ts";
+import { check, createQueryReader, type QueryReader, readForm, readJson } from "./input.ts";
 import { isForPages, type PageRequest, type Pages } from "./pages.ts";
 import type { Call, Identify, Route } from "./route.ts";
 
@@ -54,6 +55,13 @@ const ODD_PATH = /^[^?]*(?:\\|%00|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
 const ODD =
 	"this path does not exist: . and .. segments and backslashes are not resolved, and no name has U+0000; percent-encode a key";
 
+/** Every odd path has one of these, and few others do: to look for them takes a tenth of the time. */
+const PERHAPS_ODD = /[\\%]|\/\./;
+
+function isOdd(target: string): boolean {
+	return PERHAPS_ODD.test(target) && ODD_PATH.test(target);
+}
+
 /**
  * Mounts the routes. Each checks the token first, then query and body, then runs the rule; one function makes every answer and every error.
  * Spec: API. Design: §7.
@@ -62,15 +70,25 @@ export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
 	const app = new Hono<Env>({ strict: true, router: createRouter() });
 	const sourceOf = createSourceReader(needs.trusted_proxies);
 	for (const route of routes) {
+		const readQuery = createQueryReader(route.query);
 		app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
 			const started = performance.now();
 			const headers = needs.newHeaders();
-			const request: Request = { c, headers, request_id: headers["x-request-id"], ip: sourceOf(c.env.incoming) };
-			const response = await answer(needs, request, route).catch((error) => {
+			const request: Request = {
+				c,
+				headers,
+				request_id: headers["x-request-id"],
+				ip: sourceOf(c.env.incoming),
+				readQuery,
+			};
+			let response: Response;
+			try {
+				response = await answer(needs, request, route);
+			} catch (error) {
 				// Without those that the route has set, such as the length of a file that there is no room for.
 				const own = { ...needs.newHeaders(), "x-request-id": request.request_id };
-				return fail(needs, { c, headers: own }, error, route);
-			});
+				response = fail(needs, { c, headers: own }, error, route);
+			}
 			needs.metrics.answered(route.method, route.path, response.status, (performance.now() - started) / 1000);
 			return response;
 		});
@@ -129,22 +147,25 @@ interface Request {
 	headers: AnswerHeaders;
 	request_id: string;
 	ip: string;
+	readQuery: QueryReader;
 }
 
-async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, route: Route): Promise<Response> {
+async function answer(
+	needs: AppNeeds,
+	{ c, headers, request_id, ip, readQuery }: Request,
+	route: Route,
+): Promise<Response> {
 	const { incoming, outgoing } = c.env;
 	if (needs.keepUp !== undefined && route.trustsNothing !== true) await needs.keepUp();
 	if (needs.isAltered() && route.trustsNothing !== true) throw new AppError("database_altered", ALTERED);
-	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
+	if (isOdd(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization, cookie, host, "if-none-match": if_none_match, "user-agent": agent } = incoming.headers;
 	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip, route, agent));
 	// Before the body: the server does not wait for a stranger's.
 	const early = await identify();
 	const isWhole = route.body === undefined || isHere(incoming);
-	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
-	const hold = needs.bodies.holderFor(ip);
-	const read = () => (route.isForm ? readForm(incoming, hold) : readJson(incoming, hold, recipientOf(early, ip).keys));
-	const body = route.body === undefined ? EMPTY : check(route.body, await read());
+	const query = readQuery(incoming.url ?? "");
+	const body = route.body === undefined ? EMPTY : check(route.body, await readBody(needs, incoming, ip, early, route));
 	// Access may have been revoked while the body arrived. The change itself checks for anything later. Design: §13
 	const actor = isWhole ? early : await identify();
 	const onAnswered = (listener: (isDelivered: boolean) => void) => watchAnswer(outgoing, listener);
@@ -168,13 +189,18 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 		: withSlot(slotOfRequest(incoming), route.handle, handled));
 	if (route.media !== undefined) headers["content-type"] = route.media;
 	const status = route.other?.when(result) === true ? route.other.status : route.status;
-	if (status === 304) return c.body(null, status, headers);
+	if (status === 304) return respond(null, status, headers);
 	const isReady = typeof result === "string" || result instanceof Streamed || result instanceof Uint8Array;
 	const ready = isReady ? result : JSON.stringify(result);
-	if (c.req.method === "HEAD") return c.body(null, status, headers);
-	if (typeof ready === "string" && ready.length <= SMALL_CHARS) return c.body(ready, status, headers);
+	if (c.req.method === "HEAD") return respond(null, status, headers);
+	if (typeof ready === "string" && ready.length <= SMALL_CHARS) return respond(ready, status, headers);
 	const whole = await needs.answers.send(outgoing, recipientOf(actor, ip), { status, headers }, ready);
-	return whole === undefined ? loadAlreadySent() : c.body(whole as string, status, headers);
+	return whole === undefined ? loadAlreadySent() : respond(whole, status, headers);
+}
+
+function readBody(needs: AppNeeds, incoming: IncomingMessage, ip: string, actor: Actor | undefined, route: Route) {
+	const hold = needs.bodies.holderFor(ip);
+	return route.isForm ? readForm(incoming, hold) : readJson(incoming, hold, recipientOf(actor, ip).keys);
 }
 
 /** Answers a request for the console: every error is a page, too. */
@@ -194,7 +220,7 @@ async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: st
 	const ask = async (asked: PageRequest) => {
 		await needs.keepUp?.();
 		if (needs.isAltered()) throw new AppError("database_altered", ALTERED);
-		if (ODD_PATH.test(asked.target)) throw new AppError("not_found", ODD);
+		if (isOdd(asked.target)) throw new AppError("not_found", ODD);
 		return pages.answer(asked);
 	};
 	const answer = await withSlot(slotOfRequest(incoming), ask, request).catch((thrown: unknown) => {
@@ -211,6 +237,14 @@ async function answerPage(needs: AppNeeds, pages: Pages, c: Context<Env>, ip: st
 
 /** All pages are one route to the metrics and the log. */
 const CONSOLE = "/console";
+
+/**
+ * Makes an answer whose headers stay a plain object. hono's own function makes Headers of several, which checks and sorts them, and the adapter makes an object
+ * of them again: 7 µs a request.
+ */
+function respond(body: string | Uint8Array | null, status: number, headers: Record<string, string>): Response {
+	return new Response(body as BodyInit | null, { status, headers });
+}
 
 function recipientOf(actor: Actor | undefined, ip: string): Recipient {
 	if (actor === undefined) return { person: undefined, keys: keysOfSource(sourceGroup(ip)) };
@@ -232,7 +266,7 @@ function fail(
 	const asked = { request_id: headers["x-request-id"], method: c.req.method, route: route.path };
 	const error = noted(needs, asked, thrown);
 	const body = error.code === "not_found" && route.notFound !== undefined ? route.notFound : error;
-	return c.body(JSON.stringify(body), error.status, { ...headers, ...error.headers });
+	return respond(JSON.stringify(body), error.status, { ...headers, ...error.headers });
 }
 
 /** Logs and counts what ended a request. Only the log sees errors that are not AppErrors. @returns what the caller may see */

@@ -76,9 +76,9 @@ function tooLarge(max: number): AppError {
 	});
 }
 
-/** Tells whether a body has arrived completely. Its last piece is there a moment before `complete` says so. */
-export function isHere({ complete, readableLength, headers }: IncomingMessage): boolean {
-	return complete || readableLength === Number(headers["content-length"]);
+/** Tells whether a body has arrived completely. Its last piece is there a moment before `complete` says so, and a request that announces none has ended. */
+export function isHere({ complete, readableEnded, readableLength, headers }: IncomingMessage): boolean {
+	return complete || readableEnded || readableLength === Number(headers["content-length"]);
 }
 
 /**
@@ -112,6 +112,8 @@ interface Store {
 }
 
 function collect(incoming: IncomingMessage, store: Store): Promise<Buffer> {
+	// It has no more events.
+	if (incoming.readableEnded) return Promise.resolve(store.bytes());
 	return new Promise((resolve, reject) => {
 		let isOver = false;
 		const fail = (error: unknown) => {

@@ -117,6 +117,22 @@ export function parseQuery(target: string): Record<string, string> {
 	return query;
 }
 
+/** Reads and checks the query of a request's target. @throws AppError bad_request, and as `check` */
+export type QueryReader = (target: string) => Record<string, unknown>;
+
+const NO_QUERY = Object.freeze({});
+
+/** Makes the reader of a route's queries. Most requests have none: their parameters, all by default, are computed once. */
+export function createQueryReader(schema: ObjectSchema | undefined): QueryReader {
+	if (schema === undefined) return () => NO_QUERY;
+	let defaults: Record<string, unknown> | undefined;
+	return (target) => {
+		if (target.includes("?")) return check(schema, parseQuery(target));
+		defaults ??= Object.freeze(check(schema, {}));
+		return defaults;
+	};
+}
+
 /** Leaves an invalid percent-encoding as it is: it then matches no allowed value. */
 function decode(text: string): string {
 	if (!/[%+]/.test(text)) return text;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import * as v from "valibot";
 import { unauthorized } from "../errors.ts";
@@ -60,7 +61,7 @@ async function start(t: TestContext) {
 		response.resume();
 		return response.statusCode;
 	};
-	return { seen, first, request, answered };
+	return { seen, first, request, answered, port };
 }
 
 test("a caller whose access ends while the body is awaited reaches no rule", async (t) => {
@@ -86,4 +87,15 @@ test("a stranger is refused before the body is there", async (t) => {
 	request.flushHeaders();
 	assert.equal(await answered(), 401);
 	assert.deepEqual(seen, { handled: [], identified: 1, ended: true });
+});
+
+test("a request that announces no body has an empty one: nothing waits for more", async (t) => {
+	const { seen, request, port } = await start(t);
+	request.destroy();
+	const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+	t.after(() => socket.destroy());
+	socket.write("POST / HTTP/1.1\r\nHost: here\r\n\r\n");
+	const [answer] = (await once(socket, "data")) as [string];
+	assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*"invalid_json"/);
+	assert.deepEqual(seen, { handled: [], identified: 1, ended: false });
 });

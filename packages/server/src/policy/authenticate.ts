@@ -73,7 +73,7 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 	const owner = digest && (await needs.store.tokens.owner(digest));
 	if (owner === undefined) return undefined;
 	const now = needs.system.now();
-	if (hasExpired(owner.expires_at, now.toISOString())) return undefined;
+	if (hasExpired(owner.expires_at, now)) return undefined;
 	noteUse(needs, owner.id, now);
 	const { id, user_id, email, name, instance_admin, machine, payer, realm_id, environment, engines, expires_at } =
 		owner;
@@ -115,8 +115,9 @@ function noteSession(
 	{ jti, ip }: Pick<Actor, "jti" | "ip">,
 	agent: string,
 ): void {
+	if (jti === undefined) return;
 	const now = system.now();
-	if (jti === undefined || now.getTime() - (noted.get(jti) ?? 0) < LAST_USE_MS) return;
+	if (now.getTime() - (noted.get(jti) ?? 0) < LAST_USE_MS) return;
 	noted.set(jti, now.getTime());
 	// Whatever a program calls itself: what is no plain text would be in the way of a person who reads it.
 	const name = agent.replace(/[^\x20-\x7e]/g, "").slice(0, MAX_AGENT);

@@ -76,7 +76,7 @@ export async function setSecret(
 	const { environment } = input;
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:write", environment });
 	const expires_at = input.expires_at ?? null;
-	if (hasExpired(expires_at, needs.system.now().toISOString())) {
+	if (hasExpired(expires_at, needs.system.now())) {
 		throw new AppError("validation_failed", "expires_at must be in the future");
 	}
 	const { key, value, comment, pre_encrypted, if_version } = input;
@@ -132,11 +132,11 @@ export async function getSecret(
 	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:read", environment });
 	const row = await find(needs, realm.id, name, version);
 	const now = needs.system.now();
-	const secret = { ...(await reveal(needs, row)), is_expired: isExpired(row, now) };
+	const { version: found, created_at: updated_at } = row;
+	const value = await openValue(needs, row);
+	const secret = { key, value, environment, version: found, updated_at, is_expired: isExpired(row, now) };
 	if (secret.is_expired && needs.enforce_expiry) throw secretNotFound();
-	await needs.store.audit.append(
-		eventBy(actor, now, "secret.read", realm, { key, environment, version: row.version, via }),
-	);
+	await needs.store.audit.append(eventBy(actor, now, "secret.read", realm, { key, environment, version: found, via }));
 	return secret;
 }
 
@@ -155,18 +155,9 @@ async function find(
 	return row;
 }
 
-async function reveal(needs: SecretNeeds, row: SecretVersion): Promise<Omit<SecretValue, "is_expired">> {
-	const { key, ...rest } = describe(row);
-	return { key, value: await openValue(needs, row), ...rest };
-}
-
-function describe({ key, environment, version, created_at }: SecretVersion) {
-	return { key, environment, version, updated_at: created_at };
-}
-
 /** Tells whether a version's expires_at has passed. */
 export function isExpired(row: Pick<SecretVersion, "expires_at">, now: Date): boolean {
-	return hasExpired(row.expires_at, now.toISOString());
+	return hasExpired(row.expires_at, now);
 }
 
 /**

@@ -72,7 +72,8 @@ export async function openStored(needs: { keyring: Keys }, row: SecretVersion): 
  * not ours.
  * @throws AppError internal_error as openStored
  */
-export async function openValue(needs: { keyring: Keys }, row: SecretVersion): Promise<string> {
-	const text = await openStored(needs, row);
-	return row.pre_encrypted ? (openPortable(text, (id) => needs.keyring.portableById(id)) ?? text) : text;
+export function openValue(needs: { keyring: Keys }, row: SecretVersion): Promise<string> {
+	const stored = openStored(needs, row);
+	if (!row.pre_encrypted) return stored;
+	return stored.then((text) => openPortable(text, (id) => needs.keyring.portableById(id)) ?? text);
 }

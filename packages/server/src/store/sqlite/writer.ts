@@ -128,8 +128,8 @@ export class Writer implements WriteQueue {
 		return (...args) => this.#run([noun, verb, ...args]);
 	}
 
-	async append(event: AuditEvent): Promise<void> {
-		await this.#run(writeEvent(event));
+	append(event: AuditEvent): Promise<void> {
+		return this.#run(writeEvent(event)) as Promise<void>;
 	}
 
 	/** Ends the thread after all queued operations; it moves the log into the database. */
