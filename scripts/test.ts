@@ -4,19 +4,20 @@
  * `--width 1` sets the processes at once, `--verbose` shows each test. `--binary` starts svc as the single binary, made once, in place of the sources:
  * half the processor time. So does a run of all quick tests. Other runs start the sources; `test:all` also runs the black-box tests with the binary.
  */
-import { globSync, mkdtempDisposableSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
 import process from "node:process";
 import { run } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Built, buildBinary, skipWithoutStrip } from "../test/binary/built.ts";
 import { shareProcesses, type Unit } from "./test/groups.ts";
+import { processorTimes } from "./test/processor-times.ts";
 import { report } from "./test/report.ts";
+import { makeTemporary } from "./test/temporary.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const CACHE = fileURLToPath(new URL("./test/compile-cache.mjs", import.meta.url));
 
 /** Slow ones first, and before them the long ones: towards the end, no processor waits for the other. */
 const PATTERNS = ["test/**/*.test.ts", "plugins/**/*.test.ts", "scripts/**/*.test.ts", "packages/**/*.test.ts"];
@@ -41,10 +42,14 @@ const { values, positionals } = parseArgs({
 const files = filesOf(positionals, values.all);
 if (files.length === 0) throw new Error("no test file has such a name");
 
-using folder = mkdtempDisposableSync(join(tmpdir(), "svc-npm-test-"));
+// biome-ignore lint/style/noProcessEnv: test files get what this run got
+const { env } = process;
+using folder = makeTemporary(env, { inMemory: !values.all });
+env.TMPDIR = folder.path;
 const units: Unit[] = values.apart
 	? files.map((file) => ({ entry: file, files: [file] }))
 	: shareProcesses(files, ROOT, folder.path);
+const processor = processorTimes(units, ROOT, folder.path);
 
 const write = (text: string) => void process.stdout.write(text);
 await using built = await ((values.binary ?? (positionals.length === 0 && !values.all && process.platform === "linux"))
@@ -56,12 +61,11 @@ const hasPassed = await report(
 		cwd: ROOT,
 		files: units.map(({ entry }) => entry),
 		concurrency: widthOf(values.width, values.all),
-		execArgv: ["--import", CACHE],
+		execArgv: [...processor.flags],
 		timeout: TEST_MS,
-		// biome-ignore lint/style/noProcessEnv: test files get what this run got
-		env: { ...process.env, ...(built === undefined ? {} : { SVC_TEST_BINARY: built.file }) },
+		env: { ...env, ...(built === undefined ? {} : { SVC_TEST_BINARY: built.file }) },
 	}),
-	{ units, folder: ROOT, isVerbose: values.verbose, write },
+	{ units, folder: ROOT, isVerbose: values.verbose, processorTimes: processor.files, write },
 );
 process.exitCode = hasPassed ? 0 : 1;
 

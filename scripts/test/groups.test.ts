@@ -69,6 +69,29 @@ test("each file of a process has its line, its time and its failures", () => {
 	assert.match(text, /failing tests:.*d\/1\.test\.mjs:.*fails/s);
 });
 
+test("the processor time of a file includes that of the programs that it waited for", {
+	skip: process.platform !== "linux",
+}, () => {
+	const compute = "const end = process.cpuUsage().user + 300_000; while (process.cpuUsage().user < end);";
+	const { text } = reported([
+		write("packages/g/1.test.mjs"),
+		write("packages/g/2.test.mjs", `test("computes", () => { ${compute} });`),
+		write(
+			"packages/g/3.test.mjs",
+			`import { spawnSync } from "node:child_process";
+			test("waits", () => void spawnSync(process.execPath, ["-e", ${JSON.stringify(compute)}]));`,
+		),
+	]);
+	const [, list = ""] = /most processor time, of \d\.\d s in all\n((?: .*\n)+)/.exec(text) ?? [];
+	const seconds = new Map([...list.matchAll(/([\d.]+) s {2}(.*)/g)].map(([, s, name]) => [name, Number(s)]));
+	assert.deepEqual([...seconds.keys()].sort(), [
+		...["1", "2", "3"].map((name) => `packages/g/${name}.test.mjs`),
+		"packages/g: loading 3 files",
+	]);
+	assert.ok((seconds.get("packages/g/1.test.mjs") ?? 1) < 0.2, list);
+	for (const name of ["2", "3"]) assert.ok((seconds.get(`packages/g/${name}.test.mjs`) ?? 0) >= 0.3, list);
+});
+
 test("the hooks of a file are for its own tests, and it is over before the next one begins", () => {
 	const steps = (name: string) => `
 		const log = (step) => (globalThis.log ??= []).push(step);
@@ -101,12 +124,15 @@ function reported(files: readonly string[]): { status: number | null; text: stri
 	const module = (name: string) => JSON.stringify(import.meta.resolve(name));
 	writeFileSync(
 		program,
-		`import { run } from "node:test";
+		`import { mkdtempSync } from "node:fs";
+		import { run } from "node:test";
 		import { shareProcesses } from ${module("./groups.ts")};
+		import { processorTimes } from ${module("./processor-times.ts")};
 		import { report } from ${module("./report.ts")};
 		const units = shareProcesses(${JSON.stringify(files)}, ${JSON.stringify(root)}, ${JSON.stringify(root)});
-		const options = { units, folder: ${JSON.stringify(`${root}/`)}, isVerbose: false, write: (text) => process.stdout.write(text) };
-		const passed = await report(run({ files: units.map(({ entry }) => entry), cwd: ${JSON.stringify(root)} }), options);
+		const processor = processorTimes(units, ${JSON.stringify(`${root}/`)}, mkdtempSync(${JSON.stringify(`${root}/run-`)}));
+		const options = { units, folder: ${JSON.stringify(`${root}/`)}, isVerbose: false, processorTimes: processor.files, write: (text) => process.stdout.write(text) };
+		const passed = await report(run({ files: units.map(({ entry }) => entry), execArgv: [...processor.flags], cwd: ${JSON.stringify(root)} }), options);
 		process.exitCode = passed ? 0 : 1;`,
 	);
 	assert.equal(shareProcesses(files, root, root).length, 1);

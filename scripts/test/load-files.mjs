@@ -1,6 +1,7 @@
 import { relative } from "node:path";
-import { describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { countFor } from "./processor-time.mjs";
 
 /**
  * Loads test files, each as a suite, so that its hooks are for its own tests. They run when all are loaded: none runs, with clocks of its own
@@ -13,7 +14,11 @@ export async function loadFiles(files, root) {
 	test("all files of the process are loaded", () => loaded.promise);
 	for (const file of files) {
 		const { promise, resolve } = Promise.withResolvers();
-		describe(relative(root, fileURLToPath(file)), () => import(file).finally(resolve));
+		const name = relative(root, fileURLToPath(file));
+		describe(name, () => {
+			before(() => countFor(name));
+			return import(file).finally(resolve);
+		});
 		await promise;
 	}
 	loaded.resolve(undefined);

@@ -14,6 +14,8 @@ export interface ReportOptions {
 	readonly folder: string;
 	/** Shows each test that passes, too. */
 	readonly isVerbose: boolean;
+	/** Returns the processor times of the files when all have ended. */
+	processorTimes(): Timed[];
 	write(text: string): void;
 }
 
@@ -23,7 +25,7 @@ export interface ReportOptions {
  * @returns whether every test passed
  */
 export async function report(events: AsyncIterable<TestEvent>, options: ReportOptions): Promise<boolean> {
-	const { write } = options;
+	const { write, processorTimes } = options;
 	const runner = new spec();
 	runner.setEncoding("utf8").on("data", write);
 	const times = new Times(options.units, options.folder);
@@ -39,7 +41,7 @@ export async function report(events: AsyncIterable<TestEvent>, options: ReportOp
 		if (type === "test:summary" && data.file === undefined) hasPassed = data.success;
 		if (type === "test:diagnostic" && data.file === undefined && !hasEnded) {
 			hasEnded = true;
-			write(closing(times, skipped));
+			write(closing(times, processorTimes(), skipped));
 		}
 		if (options.isVerbose || (type !== "test:start" && type !== "test:pass")) runner.write({ type, data });
 	}
@@ -48,11 +50,18 @@ export async function report(events: AsyncIterable<TestEvent>, options: ReportOp
 	return hasPassed;
 }
 
-function closing({ files, tests }: Times, skipped: ReadonlyMap<string, number>): string {
+function closing({ files, tests }: Times, processor: Timed[], skipped: ReadonlyMap<string, number>): string {
 	const reasons = [...skipped].map(([reason, count]) => `${count} skipped: ${reason}\n`);
-	return ["\n", ...reasons, "\nslowest files\n", ...slowest(files), "\nslowest tests\n", ...slowest(tests), "\n"].join(
-		"",
-	);
+	const all = seconds(processor.reduce((sum, { ms }) => sum + ms, 0)).trim();
+	const lists = [
+		["slowest files", files],
+		["slowest tests", tests],
+		[`most processor time, of ${all} in all`, processor],
+	] as const;
+	const most = lists
+		.filter(([, list]) => list.length > 0)
+		.flatMap(([title, list]) => [`\n${title}\n`, ...slowest(list)]);
+	return ["\n", ...reasons, ...most, "\n"].join("");
 }
 
 function slowest(all: Timed[]): string[] {
