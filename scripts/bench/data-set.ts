@@ -73,7 +73,6 @@ function dropOtherVersions(version: string): void {
 
 /** Makes account, token, realms and secrets. Returns the token. */
 async function fill(directory: string, { realms, secretsPerRealm }: DataSize): Promise<string> {
-	process.umask(0o077);
 	const data = await openData(directory);
 	const actor = await addOwner(data);
 	const { token } = await createToken(data, actor, { name: "bench", scopes: ["read"] });
@@ -90,6 +89,7 @@ type Data = Awaited<ReturnType<typeof openData>>;
 
 /** Opens a data directory, a new one too, for the server's own rules. No server may run on it. @param clock the rules' time */
 export async function openData(directory: string, clock: Pick<System, "now"> = system) {
+	process.umask(0o077);
 	const store = await openSqliteStore({
 		directory,
 		now: system.now(),
