@@ -12,7 +12,7 @@ import type { Actor } from "../../packages/server/src/policy/model.ts";
 import { createRealm } from "../../packages/server/src/realms/realms.ts";
 import { setSecret } from "../../packages/server/src/secrets/secrets.ts";
 import { openSqliteStore } from "../../packages/server/src/store/sqlite/store.ts";
-import { system } from "../../packages/server/src/system.ts";
+import { type System, system } from "../../packages/server/src/system.ts";
 import { createToken } from "../../packages/server/src/tokens/tokens.ts";
 
 /** Size of a data set. Every realm has as many secrets. */
@@ -73,6 +73,22 @@ function dropOtherVersions(version: string): void {
 
 /** Makes account, token, realms and secrets. Returns the token. */
 async function fill(directory: string, { realms, secretsPerRealm }: DataSize): Promise<string> {
+	const data = await openData(directory);
+	const actor = await addOwner(data);
+	const { token } = await createToken(data, actor, { name: "bench", scopes: ["read"] });
+	for (let first = 0; first < realms; first += REALMS_AT_ONCE) {
+		const some = Array.from({ length: Math.min(REALMS_AT_ONCE, realms - first) }, (_, at) => slugOf(first + at));
+		await Promise.all(some.map((slug) => addRealm(data, actor, slug, secretsPerRealm)));
+	}
+	await data.store.close();
+	return token;
+}
+
+/** What the server's own rules need to fill a data directory. */
+type Data = Awaited<ReturnType<typeof openData>>;
+
+/** Opens a data directory, a new one too, for the server's own rules. No server may run on it. @param clock the rules' time */
+export async function openData(directory: string, clock: Pick<System, "now"> = system) {
 	process.umask(0o077);
 	const store = await openSqliteStore({
 		directory,
@@ -91,26 +107,14 @@ async function fill(directory: string, { realms, secretsPerRealm }: DataSize): P
 	const { keys, guard } = store;
 	const keyring = await openKeyring({ keys, master: key.reveal(), system, guard });
 	const limits = { realm_bytes: Number.MAX_SAFE_INTEGER, realms_per_account: Number.MAX_SAFE_INTEGER };
-	const needs = { store, system, keyring, enforce_expiry: false, ...limits };
-	const actor = await addOwner(needs);
-	const { token } = await createToken({ ...needs, hasRole: () => false }, actor, { name: "bench", scopes: ["read"] });
-	for (let first = 0; first < realms; first += REALMS_AT_ONCE) {
-		const some = Array.from({ length: Math.min(REALMS_AT_ONCE, realms - first) }, (_, at) => slugOf(first + at));
-		await Promise.all(some.map((slug) => addRealm(needs, actor, slug, secretsPerRealm)));
-	}
-	await store.close();
-	return token;
+	const at = { ...system, now: clock.now };
+	return { store, system: at, keyring, enforce_expiry: false, hasRole: () => false, ...limits };
 }
 
-type Needs = Parameters<typeof setSecret>[0] &
-	Parameters<typeof createRealm>[0] &
-	Pick<Parameters<typeof createToken>[0], "store"> & {
-		store: Awaited<ReturnType<typeof openSqliteStore>>;
-	};
-
-async function addOwner({ store }: Needs): Promise<Actor> {
-	const user_id = system.uuid();
-	const created_at = system.now().toISOString();
+/** Makes the instance admin, who has no password. */
+export async function addOwner({ store, system: { uuid, now } }: Data): Promise<Actor> {
+	const user_id = uuid();
+	const created_at = now().toISOString();
 	const names = { email: "owner@example.test", name: "owner" };
 	const account = { id: user_id, ...names, password: null, instance_admin: true, disabled_at: null, created_at };
 	const event = {
@@ -140,7 +144,7 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 	return { user_id, ...names, instance_admin: true, scopes: ["read", "write", "delete"], ...unrestricted, ...request };
 }
 
-async function addRealm(needs: Needs, actor: Actor, slug: string, secrets: number): Promise<void> {
+async function addRealm(needs: Data, actor: Actor, slug: string, secrets: number): Promise<void> {
 	await createRealm(needs, actor, { slug, name: slug, description: "" });
 	const written = Array.from({ length: secrets }, (_, at) =>
 		setSecret(needs, { ...actor, grants: [] }, slug, {

@@ -15,6 +15,8 @@ export interface Ask {
 	readonly body?: object;
 	/** Sent as a browser sends a form, in place of a body. */
 	readonly form?: Readonly<Record<string, string>>;
+	/** Further headers. */
+	readonly headers?: Readonly<Record<string, string>>;
 	/** Loopback address that it is sent from; the system's choice without one. */
 	readonly from?: string;
 }
@@ -28,12 +30,13 @@ export interface Answer {
 }
 
 /** Headers of a request as both wrk and our own client send them. */
-export function headersOf({ token, cookie, body, form }: Ask): Record<string, string> {
+export function headersOf({ token, cookie, body, form, headers }: Ask): Record<string, string> {
 	return {
 		...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
 		...(cookie === undefined ? {} : { cookie }),
 		...(body === undefined ? {} : { "content-type": "application/json" }),
 		...(form === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" }),
+		...headers,
 	};
 }
 

@@ -13,6 +13,7 @@ import { type Machine, type Outcome, renderTables } from "./report.ts";
 import { isMet, type Scenario } from "./scenario.ts";
 import { AGAINST_BARE } from "./scenarios/against-bare.ts";
 import { BINARY } from "./scenarios/binary.ts";
+import { CONSOLE } from "./scenarios/console.ts";
 import { GENERATE } from "./scenarios/generate.ts";
 import { LEASES_DUE } from "./scenarios/leases-due.ts";
 import { LEASES_MILLION } from "./scenarios/leases-million.ts";
@@ -30,6 +31,7 @@ const SCENARIOS: readonly Scenario[] = [
 	PLUGIN_ROUND_TRIP,
 	LOGIN_STORM,
 	SSO_LOGIN,
+	CONSOLE,
 	SCALE,
 	LEASES_MILLION,
 	LEASES_DUE,

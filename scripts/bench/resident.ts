@@ -1,4 +1,4 @@
-import { type Ask, ask } from "./exchange.ts";
+import { type Ask, ask, exchange } from "./exchange.ts";
 
 /** Password of every account in a measurement. Only loopback ever sees these accounts. */
 const PASSWORD = "a password of the benchmark";
@@ -23,6 +23,16 @@ export async function login(url: string, email: string, from?: string): Promise<
 	const request: Ask = { method: "POST", path: "/api/v1/auth/login", body };
 	const { token } = await ask<{ token: string }>(url, from === undefined ? request : { ...request, from });
 	return token;
+}
+
+/** Signs in to the console. Returns the session's cookie. @throws Error when it is refused */
+export async function enterConsole(url: string, email: string): Promise<string> {
+	const path = "/console/sign-in";
+	const headers = { "sec-fetch-site": "same-origin", origin: url };
+	const answer = await exchange(url, { method: "POST", path, form: { email, password: PASSWORD }, headers });
+	const [, cookie] = answer.headers.find(([name]) => name.toLowerCase() === "set-cookie") ?? [];
+	if (cookie === undefined) throw new Error(`POST ${path} is answered with ${answer.status} and no cookie`);
+	return cookie.split(";", 1).join();
 }
 
 /** Makes the account, its API token with every scope, a realm and a secret, as a user would. */

@@ -4,7 +4,7 @@ import type { Comparison } from "./rounds.ts";
 export interface Finding {
 	readonly measure: string;
 	readonly value: number;
-	readonly unit: "ratio" | "µs" | "ms" | "MB" | "per second" | "s";
+	readonly unit: "ratio" | "µs" | "ms" | "KB" | "MB" | "per second" | "s";
 	/** Its target; a figure without one is only for reading. */
 	readonly target?: { readonly atLeast: number } | { readonly atMost: number };
 }

@@ -59,13 +59,17 @@ async function connectAnd(
 	}
 }
 
+/** Plans each long question for its values: those that are rare in the log need another way than the others. */
+const planForValues = (connection: Connection) => connection.script("SET plan_cache_mode = force_custom_plan");
+
 /** Opens the read pools of a store. */
 export async function openReadPools(links: Pick<Connections, "open">): Promise<Record<PoolName, ReadPool>> {
-	const open = async (name: PoolName) =>
-		createReadPool(
-			await Promise.all(Array.from({ length: POOL_SIZES[name] }, () => links.open())),
-			name === "requests",
-		);
+	const open = async (name: PoolName) => {
+		const isShort = name === "requests";
+		const prepare = isShort ? undefined : planForValues;
+		const opened = await Promise.all(Array.from({ length: POOL_SIZES[name] }, () => links.open(prepare)));
+		return createReadPool(opened, isShort);
+	};
 	const [requests, long, everything] = await Promise.all([open("requests"), open("long"), open("everything")]);
 	return { requests, long, everything };
 }

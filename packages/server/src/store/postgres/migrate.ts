@@ -16,13 +16,14 @@ import { NODE_KEYS } from "./migrations/0010-node-keys.ts";
 import { JWT_SOURCES } from "./migrations/0011-jwt-sources.ts";
 import { BUSY_CALLERS } from "./migrations/0012-busy-callers.ts";
 import { SESSION_USES } from "./migrations/0013-session-uses.ts";
+import { AUDIT_ENVIRONMENTS } from "./migrations/0014-audit-environments.ts";
 import { narrowRights } from "./roles.ts";
 import { schemaObjects } from "./schema-objects.ts";
 
 /** The schema's history. Never edit a migration after a release; add a new one at the end. */
 const MIGRATIONS: readonly { name: string; sql: string }[] = [
 	...[ACCESS, CONTENT, LOG, VERSIONS_BY_AGE, INVITATIONS_BY_ID, NODES, LEASE_CLAIMS, BRIEF_FACTS, SHARED_WORK],
-	...[NODE_KEYS, JWT_SOURCES, BUSY_CALLERS, SESSION_USES],
+	...[NODE_KEYS, JWT_SOURCES, BUSY_CALLERS, SESSION_USES, AUDIT_ENVIRONMENTS],
 ];
 
 /** Makes the list of the migrations that were applied, unless it is there. */

@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 import Database from "better-sqlite3";
 import type { Chain } from "../../audit/chain.ts";
 import { anEvent, MADE_AT } from "../../testing/rows.ts";
-import { areBlocksSound, BLOCK, blockWriter } from "./audit-blocks.ts";
+import { areBlocksSound, BLOCK, blockWriter, termsOf } from "./audit-blocks.ts";
 import { auditPostings } from "./audit-postings.ts";
 import { migrate } from "./migrate.ts";
 import { limitTime } from "./time-limit.ts";
@@ -75,6 +75,36 @@ test("events are found by their terms in blocks and behind them, wherever the wa
 		assert.deepEqual([...walk(["token t", "key shop/K", "key other/K"], below)], all(isOfBoth));
 	}
 	assert.deepEqual([...walk(["token u"], end)], []);
+});
+
+test("events of a term are counted between any two numbers, in blocks and behind them", () => {
+	append(3 * BLOCK + 50);
+	blockWriter(db).add(chain.tip().seq);
+	append(100);
+	const { count } = auditPostings(db);
+	const ends = [0, 1, 7, BLOCK - 1, BLOCK, BLOCK + 9, 3 * BLOCK, 3 * BLOCK + 60, Number.MAX_SAFE_INTEGER];
+	for (const from of ends)
+		for (const below of ends) {
+			const all = numbers(from, Math.min(below, chain.tip().seq + 1), (seq) => seq % 3 === 0 && seq > 0);
+			assert.equal(count("token t", from, below), all.length, `${from} to ${below}`);
+		}
+});
+
+test("an event is found by all that it names", () => {
+	const facts = { type: "access.denied", actor: "a", realm_id: "i", realm: "r" } as const;
+	const named = (data: object) => termsOf({ ...facts, data: JSON.stringify(data) });
+	const always = ["type access.denied", "actor a", "realm i", "denied i"];
+	assert.deepEqual(named({}), always);
+	assert.deepEqual(named({ environment: "" }), [...always, "environment "]);
+	assert.deepEqual(named({ environment: "dev", to_environment: "prod" }), [
+		...always,
+		"environment dev",
+		"environment prod",
+	]);
+	assert.deepEqual(named({ from_environment: "test", token_id: "t", key: "K", key_set: "s" }), [
+		...always,
+		...["environment test", "token t", "key r/K", "set s"],
+	]);
 });
 
 test("a time is found in the first block that reaches it, also where the clock was set back", () => {

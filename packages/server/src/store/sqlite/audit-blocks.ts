@@ -5,7 +5,7 @@ import type { StoredEvent } from "../../audit/model.ts";
 export const BLOCK = 256;
 
 /** Fields of an event that its terms are made of. */
-export type Termed = Pick<StoredEvent, "type" | "realm" | "data">;
+export type Termed = Pick<StoredEvent, "type" | "actor" | "realm_id" | "realm" | "data">;
 
 /** Terms by which events are found. */
 export const TERM = {
@@ -14,13 +14,29 @@ export const TERM = {
 	/** @param realm the slug that the realm had then */
 	key: (realm: string, key: string) => `key ${realm}/${key}`,
 	keySet: (hash: string) => `set ${hash}`,
+	actor: (actor: string) => `actor ${actor}`,
+	/** @param id empty for events outside realms */
+	realm: (id: string) => `realm ${id}`,
+	/** Denials in a realm. */
+	denied: (realm_id: string) => `denied ${realm_id}`,
+	/** @param environment empty for a list of all environments */
+	environment: (environment: string) => `environment ${environment}`,
 };
 
+/** Facts that name an environment: a comparison and a promotion name two. */
+const ENVIRONMENTS = ["environment", "from_environment", "to_environment"];
+
 /** Names the terms by which an event is found. */
-export function termsOf({ type, realm, data }: Termed): string[] {
-	const { token_id, key, key_set } = factsIn(data);
+export function termsOf({ type, actor, realm_id, realm, data }: Termed): string[] {
+	const facts = factsIn(data);
+	const { token_id, key, key_set } = facts;
+	const environments = ENVIRONMENTS.map((name) => facts[name]).filter((fact) => typeof fact === "string");
 	return [
 		TERM.type(type),
+		TERM.actor(actor),
+		TERM.realm(realm_id),
+		...(type === "access.denied" ? [TERM.denied(realm_id)] : []),
+		...environments.map(TERM.environment),
 		...(typeof token_id === "string" ? [TERM.token(token_id)] : []),
 		...(typeof key === "string" ? [TERM.key(realm, key)] : []),
 		...(typeof key_set === "string" ? [TERM.keySet(key_set)] : []),
@@ -37,7 +53,7 @@ function factsIn(data: string): Record<string, unknown> {
 }
 
 const EVENTS_OF =
-	"SELECT seq, timestamp, type, realm, data FROM main.audit_event WHERE seq >= ? AND seq < ? ORDER BY seq";
+	"SELECT seq, timestamp, type, actor, realm_id, realm, data FROM main.audit_event WHERE seq >= ? AND seq < ? ORDER BY seq";
 
 /** A block as it is stored. */
 interface Block {
@@ -109,6 +125,12 @@ export function blockWriter(db: Database): BlockWriter {
 		},
 	};
 	return writer;
+}
+
+/** Stores the blocks of a whole log. */
+export function addAllBlocks(db: Database): void {
+	const newest = db.prepare("SELECT coalesce(max(seq), 0) FROM main.audit_event").pluck().get() as number;
+	for (const writer = blockWriter(db); writer.due <= newest; ) writer.add(newest);
 }
 
 /** Returns the number of a block's last event. */

@@ -1,39 +1,26 @@
 import type { Database } from "better-sqlite3";
 import type { DayCounts, DayRange, DayReads, ReadKey } from "../../audit/event-query.ts";
-import { createCache } from "../../cache.ts";
-import { inGroups } from "./audit-log.ts";
+import { TERM } from "./audit-blocks.ts";
 import { auditPostings } from "./audit-postings.ts";
+import { inGroups } from "./event-walks.ts";
 import { fact, keyEvents } from "./key-events.ts";
 import { createStatements } from "./statements.ts";
-import { IN_TIME } from "./time-limit.ts";
 
 /** Events of a key that are looked at together, at first. */
 const GROUP = 1000;
 
-/** Days of realms whose counts are remembered, about 200 B each. */
-const MAX_COUNTED = 10_000;
-
 /** The number of the first event of a day: numbers go by time, except where the clock was set back. */
 const FIRST =
 	"SELECT seq FROM audit_event NOT INDEXED WHERE seq >= @first AND timestamp >= @start ORDER BY seq LIMIT 1";
-const OF_REALM = `${IN_TIME} AND realm_id = @realm_id AND seq >= @from AND seq < @to`;
-const EVENTS = `SELECT count(*) AS events, coalesce(max(seq) + 1, @from) AS next FROM audit_event INDEXED BY audit_event_by_realm WHERE ${OF_REALM}`;
-const DENIALS = `SELECT count(*) FROM audit_event INDEXED BY audit_event_denied WHERE type = 'access.denied' AND ${OF_REALM}`;
 /** Reads of values: a list without values, and a comparison, show none. */
 const READS = `SELECT seq FROM audit_event NOT INDEXED WHERE seq IN (SELECT value FROM json_each(@seqs)) AND realm_id = @realm_id
 	AND type IN ('secret.read', 'secret.list', 'secret.sync') AND coalesce(${fact("environment")}, '') IN ('', @environment)`;
-
-/** Counts of a day as far as the event before `next`. */
-interface Counted extends DayCounts {
-	next: number;
-}
 
 /** Questions about the log by day. They run in the reading worker. */
 export function auditDays(db: Database) {
 	const prepare = createStatements(db);
 	const ofKey = keyEvents(db);
-	const { firstSince } = auditPostings(db);
-	const counted = createCache<string, Counted>(MAX_COUNTED);
+	const { firstSince, count } = auditPostings(db);
 
 	/** Finds the number of each day's first event, and at last that behind the range. */
 	function boundsOf({ starts, end }: DayRange): number[] {
@@ -46,27 +33,12 @@ export function auditDays(db: Database) {
 		return found;
 	}
 
-	/** Counts a day. What was counted before stays, because the log only grows: only what is new is counted. */
-	function countOf(realm_id: string, from: number, to: number): DayCounts {
-		const name = JSON.stringify([realm_id, from]);
-		const before = counted.get(name);
-		const known = before !== undefined && before.next <= to ? before : { events: 0, denials: 0, next: from };
-		if (known.next === to) return known;
-		const { events, next } = prepare(EVENTS).get({ realm_id, from: known.next, to }) as Omit<Counted, "denials">;
-		const isNew = events > 0;
-		const denials = isNew ? (prepare(DENIALS).pluck().get({ realm_id, from: known.next, to: next }) as number) : 0;
-		const isOver = to < Number.MAX_SAFE_INTEGER;
-		const counts = { events: known.events + events, denials: known.denials + denials, next: isOver ? to : next };
-		if (isNew || isOver) counted.set(name, counts);
-		return counts;
-	}
-
 	return {
 		perDay(realm_id: string, range: DayRange): DayCounts[] {
 			const bounds = boundsOf(range);
 			return range.starts.map((_, at) => {
-				const { events, denials } = countOf(realm_id, bounds[at] ?? 0, bounds[at + 1] ?? 0);
-				return { events, denials };
+				const [from, below] = [bounds[at] ?? 0, bounds[at + 1] ?? 0];
+				return { events: count(TERM.realm(realm_id), from, below), denials: count(TERM.denied(realm_id), from, below) };
 			});
 		},
 		readsPerDay({ member_id, realm_id, realm, key, environment }: ReadKey, range: DayRange, most: number): DayReads {

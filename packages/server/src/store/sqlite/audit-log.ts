@@ -15,7 +15,7 @@ import { keySetIn, verifyChain } from "../../audit/verify.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { TERM } from "./audit-blocks.ts";
 import { type AuditPostings, auditPostings } from "./audit-postings.ts";
-import { indexWalks, merged, shared, type Walk } from "./event-walks.ts";
+import { inGroups, MOST_LOOKED_UP, shared, type Walk } from "./event-walks.ts";
 import { ANY, fact, IS_OF_KEY, keyEvents } from "./key-events.ts";
 import { keySets } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
@@ -66,35 +66,40 @@ type Finder = (query: EventQuery) => Walk | undefined;
 /** Makes the finder of events by what few of them have in common. */
 function eventFinder(db: Database, { walk }: AuditPostings): Finder {
 	const ofKey = keyEvents(db);
-	const ofIndex = indexWalks(db);
+	const ofTerms =
+		(terms: readonly string[]): Walk =>
+		(below) =>
+			walk(terms, below);
 
 	/** Finds events by their types, before those of an actor or a realm are looked at. */
 	function byType(type: string | undefined): Walk | undefined {
 		if (type === undefined) return undefined;
 		const types = type.endsWith(ANY) ? EVENT_TYPES.filter((one) => one.startsWith(type.slice(0, -1))) : [type];
-		return (below) => walk(types.map(TERM.type), below);
+		return ofTerms(types.map(TERM.type));
 	}
 
-	/** Finds the events of a realm; a deletion of a realm is seen by others, too. */
+	/** Finds the events of the realms that the query can see; deletions of realms, and events outside them, are seen by others, too. */
 	function byRealm(query: EventQuery): Walk | undefined {
-		const ids = query.realm === undefined ? undefined : ofKey.realms(query);
+		const ids = ofKey.realms(query);
 		if (ids === undefined || ids.length > MOST_REALMS) return undefined;
-		return merged([ofIndex("realm_id", ids), (below) => walk([TERM.type("realm.deleted")], below)]);
+		const outside = query.realm === undefined ? [TERM.realm("")] : [];
+		return ofTerms([...ids.map(TERM.realm), ...outside, TERM.type("realm.deleted")]);
 	}
 
 	return (query) => {
-		const { token, key, actors, type } = query;
-		if (token !== undefined) return (below) => walk([TERM.token(token)], below);
+		const { token, key, actors, environment, type } = query;
+		if (token !== undefined) return ofTerms([TERM.token(token)]);
 		// People cause far fewer events than keys have, so those of a key and an actor are looked up among the actor's.
-		if (key !== undefined) return actors === undefined ? (below) => ofKey.walk({ ...query, key }, below) : undefined;
-		const ofActors = actors && actors.length <= MOST_ACTORS ? ofIndex("actor", actors) : undefined;
-		const ways = [byRealm(query), ofActors, byType(type)].filter((way) => way !== undefined);
+		if (key !== undefined && actors === undefined) return (below) => ofKey.walk({ ...query, key }, below);
+		const ofActors = actors && ofTerms(actors.map(TERM.actor));
+		const ofEnvironment =
+			environment === undefined ? undefined : ofTerms([TERM.environment(environment), TERM.environment("")]);
+		const ways = [byRealm(query), ofActors, ofEnvironment, byType(type)].filter((way) => way !== undefined);
 		return ways.length === 0 ? undefined : ways.reduce(shared);
 	};
 }
 
-/** Most actors and realms whose events are merged. */
-const MOST_ACTORS = 64;
+/** Most realms whose events are merged. */
 const MOST_REALMS = 64;
 
 /** Makes the list of events whose numbers are found. */
@@ -142,15 +147,13 @@ function eventPages(db: Database, find: Finder, bind: Bind, { endBefore }: Audit
 			const restAt = (at: number) => (at + 1 < before ? String(at + 1) : undefined);
 			const numbers = find(query)?.(before);
 			if (numbers !== undefined) return collectInTime(listFound(query, numbers, limit), withPosition, restAt);
-			const found = prepare(
-				`SELECT * ${where(query, indexFor(query) || "NOT INDEXED")} AND seq < @before ORDER BY seq DESC LIMIT @limit`,
-			);
+			const found = prepare(`SELECT * ${where(query)} AND seq < @before ORDER BY seq DESC LIMIT @limit`);
 			const events = found.iterate({ ...bind(query), before, limit }) as IterableIterator<StoredEvent>;
-			return collectInTime(events, withPosition, query.actors === undefined ? restAt : () => undefined);
+			return collectInTime(events, withPosition, restAt);
 		},
 		export: (query: EventQuery, { after = "0", last }: EventRange, limit: number): ChainedEvent[] => {
 			const found = prepare(
-				`SELECT *, ${PREVIOUS} ${where(query, "NOT INDEXED")} AND seq > @after AND seq <= @last ORDER BY seq LIMIT @limit`,
+				`SELECT *, ${PREVIOUS} ${where(query)} AND seq > @after AND seq <= @last ORDER BY seq LIMIT @limit`,
 			);
 			const range = { after: Number(after), last: Number(last), limit };
 			type Found = StoredEvent & { previous_hash: Buffer | null };
@@ -173,9 +176,9 @@ function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
 	return { ...event, position: String(event.seq) };
 }
 
-/** @param how the index to use, or `NOT INDEXED` to read the rows in their own order */
-function where(query: EventQuery, how = indexFor(query)): string {
-	return `FROM audit_event ${how} WHERE ${[IN_TIME, ...conditionsOf(query)].join(" AND ")}`;
+/** Selects from all events, in the order of their numbers. */
+function where(query: EventQuery): string {
+	return `FROM audit_event NOT INDEXED WHERE ${[IN_TIME, ...conditionsOf(query)].join(" AND ")}`;
 }
 
 /** Selects from a group of events whose numbers were found. */
@@ -207,35 +210,6 @@ function conditionsOf(query: EventQuery): string[] {
 const OF_ENVIRONMENT = `(instr(data, 'environment":"' || @environment || '"') OR instr(data, '"environment":""'))`;
 const OF_SLUG = "realm = @realm";
 const OF_REALM = `(${OF_SLUG} OR realm_id = @realm_id)`;
-
-/** Chooses an index where one is far better than the others: SQLite has no statistics of the log. */
-function indexFor({ key, actors }: EventQuery): string {
-	return key === undefined || actors === undefined ? "" : "INDEXED BY audit_event_by_actor";
-}
-
-/** Most numbers of events looked up at once. */
-const MOST_LOOKED_UP = 4096;
-
-/** Groups numbers down to the first one, few at the beginning: most pages need no more. An error comes behind the numbers before it. */
-export function* inGroups(seqs: Iterable<number>, first: number, size: number): Generator<number[]> {
-	let group: number[] = [];
-	let most = size;
-	let failure: unknown;
-	try {
-		for (const seq of seqs) {
-			if (seq < first) break;
-			group.push(seq);
-			if (group.length < most) continue;
-			yield group;
-			group = [];
-			most = Math.min(MOST_LOOKED_UP, most * 4);
-		}
-	} catch (error) {
-		failure = error;
-	}
-	if (group.length > 0) yield group;
-	if (failure !== undefined) throw failure;
-}
 
 /** Makes the function that checks whether the set that an event refers to names what was named. A database from before sets has none. */
 function soundSets(db: Database): (event: StoredEvent) => boolean {

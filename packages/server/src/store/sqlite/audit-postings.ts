@@ -7,6 +7,8 @@ import { allInTime, IN_TIME } from "./time-limit.ts";
 export interface AuditPostings {
 	/** Yields the numbers below one of the events that have any of these terms, newest first. @throws TookTooLong, at a number below all that it yielded */
 	walk(terms: readonly string[], below: number): Generator<number>;
+	/** Counts the events of a term from a number on and below another. @throws TookTooLong */
+	count(term: string, from: number, below: number): number;
 	/** Finds a number with no event of this time or later before it, at most a block too low. @param time ISO 8601 UTC */
 	firstSince(time: string): number;
 	/** Finds a number with no earlier event from it on, at most a block too high. @param time ISO 8601 UTC */
@@ -17,8 +19,10 @@ const INDEXED = `SELECT coalesce(max(block) + 1, 0) * ${BLOCK} FROM audit_block`
 const FIRST = "SELECT block FROM audit_block WHERE latest >= ? ORDER BY latest, block LIMIT 1";
 const LAST = "SELECT max(block) FROM audit_block WHERE earliest < ?";
 const IN_TAIL = `SELECT 1 FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND seq >= ? AND timestamp < ? LIMIT 1`;
-const TAIL = `SELECT seq, type, realm, data FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ${BLOCK}`;
+const TAIL = `SELECT seq, type, actor, realm_id, realm, data FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ${BLOCK}`;
 const POSTINGS = "SELECT block, offsets FROM audit_posting WHERE term = ? AND block <= ? ORDER BY block DESC LIMIT ?";
+const COUNT =
+	"SELECT coalesce(sum(length(offsets)), 0) FROM audit_posting WHERE (block & 1023 OR in_time(block)) AND term = ? AND block >= ? AND block < ?";
 
 /** Highest number of blocks of one term read together. */
 const MOST_BLOCKS = 64;
@@ -35,6 +39,7 @@ interface Run {
 /** Makes the questions about blocks, and about the events behind the last one. They see what the connection sees when each is asked. */
 export function auditPostings(db: Database): AuditPostings {
 	const prepare = createStatements(db);
+	const merge = merger(prepare);
 	const indexed = () => prepare(INDEXED).pluck().get() as number;
 
 	/** Yields the numbers from one event on, which no block has yet. */
@@ -49,6 +54,49 @@ export function auditPostings(db: Database): AuditPostings {
 		}
 	}
 
+	/** @param from where the events behind the last block are looked at no further */
+	function* walk(terms: readonly string[], below: number, from = 0): Generator<number> {
+		const first = indexed();
+		const wanted = new Set(terms);
+		yield* behind(Math.max(first, from), wanted, below);
+		yield* merge(wanted, Math.min(first, below));
+	}
+
+	function countSingly(term: string, from: number, below: number): number {
+		if (from >= below) return 0;
+		let counted = 0;
+		for (const seq of walk([term], below, from)) {
+			if (seq < from) break;
+			counted++;
+		}
+		return counted;
+	}
+
+	return {
+		walk: (terms, below) => walk(terms, below),
+		count(term, from, below) {
+			const [start, end] = [Math.ceil(from / BLOCK), Math.floor(Math.min(below, indexed()) / BLOCK)];
+			if (start >= end) return countSingly(term, from, below);
+			const whole = prepare(COUNT).pluck().get(term, start, end) as number;
+			return countSingly(term, from, start * BLOCK) + whole + countSingly(term, end * BLOCK, below);
+		},
+		firstSince(time) {
+			const block = prepare(FIRST).pluck().get(time) as number | undefined;
+			return block === undefined ? indexed() : block * BLOCK;
+		},
+		endBefore(time) {
+			const first = indexed();
+			if (prepare(IN_TAIL).get(first, time) !== undefined) return Number.MAX_SAFE_INTEGER;
+			const block = prepare(LAST).pluck().get(time) as number | null;
+			return block === null ? 0 : (block + 1) * BLOCK;
+		},
+	};
+}
+
+/** Makes the walk through the blocks' events of some terms below a number. An event can have two of the terms. */
+function merger(
+	prepare: ReturnType<typeof createStatements>,
+): (terms: Iterable<string>, below: number) => Generator<number> {
 	/** Reads a run's next numbers below one. @returns false when there is none */
 	function refill(run: Run, below: number): boolean {
 		prepare("SELECT in_time(?)").get(below - 1);
@@ -62,8 +110,7 @@ export function auditPostings(db: Database): AuditPostings {
 		}
 	}
 
-	/** Merges the runs of the terms. An event can have two of them. */
-	function* merge(terms: Iterable<string>, below: number): Generator<number> {
+	return function* merge(terms: Iterable<string>, below: number): Generator<number> {
 		const all = [...terms].map((term): Run => ({ term, ahead: [], limit: 1 }));
 		const runs = all.filter((run) => refill(run, below));
 		runs.sort((one, other) => head(one) - head(other));
@@ -74,25 +121,6 @@ export function auditPostings(db: Database): AuditPostings {
 			last = seq;
 			if (newest.ahead.length > 0 || refill(newest, seq)) runs.splice(positionFor(newest, runs), 0, newest);
 		}
-	}
-
-	return {
-		*walk(terms, below) {
-			const first = indexed();
-			const wanted = new Set(terms);
-			yield* behind(first, wanted, below);
-			yield* merge(wanted, Math.min(first, below));
-		},
-		firstSince(time) {
-			const block = prepare(FIRST).pluck().get(time) as number | undefined;
-			return block === undefined ? indexed() : block * BLOCK;
-		},
-		endBefore(time) {
-			const first = indexed();
-			if (prepare(IN_TAIL).get(first, time) !== undefined) return Number.MAX_SAFE_INTEGER;
-			const block = prepare(LAST).pluck().get(time) as number | null;
-			return block === null ? 0 : (block + 1) * BLOCK;
-		},
 	};
 }
 

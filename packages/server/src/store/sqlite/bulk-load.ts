@@ -1,4 +1,5 @@
 import Database from "better-sqlite3";
+import { addAllBlocks } from "./audit-blocks.ts";
 import { migrate } from "./migrate.ts";
 import { columnNames } from "./raw-rows.ts";
 
@@ -9,7 +10,7 @@ export interface BulkLoad {
 	add(table: string, row: Readonly<Record<string, unknown>>): void;
 	/** Sets the last number of a secret, so that no later secret gets a number twice, as AUTOINCREMENT does. */
 	setLastSecret(id: number): void;
-	/** Commits the rows. */
+	/** Commits the rows, and the blocks of the log. */
 	finish(): void;
 	close(): void;
 }
@@ -42,7 +43,10 @@ export function beginBulkLoad(file: string, now: string): BulkLoad {
 			db.exec("DELETE FROM sqlite_sequence WHERE name = 'secret'");
 			db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('secret', ?)").run(id);
 		},
-		finish: () => void db.exec("COMMIT"),
+		finish() {
+			addAllBlocks(db);
+			db.exec("COMMIT");
+		},
 		close: () => void db.close(),
 	};
 }

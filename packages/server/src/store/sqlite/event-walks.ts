@@ -1,37 +1,5 @@
-import type { Database } from "better-sqlite3";
-import { createStatements } from "./statements.ts";
-import { allInTime, IN_TIME } from "./time-limit.ts";
-
 /** Yields the numbers of some events below one, newest first. @throws TookTooLong, at a number below all that it yielded */
 export type Walk = (below: number) => Generator<number>;
-
-/** Columns of the log whose index has the numbers of each value's events in order. */
-const INDEXES = { actor: "audit_event_by_actor", realm_id: "audit_event_by_realm" } as const;
-
-/** Numbers of one value's events that are read together, at first and at most. */
-const FIRST = 64;
-const MOST = 4096;
-
-/** Makes walks through the events of some actors or realms. */
-export function indexWalks(db: Database): (column: keyof typeof INDEXES, values: readonly string[]) => Walk {
-	const prepare = createStatements(db);
-	return (column, values) => {
-		const page = `SELECT seq FROM audit_event INDEXED BY ${INDEXES[column]} WHERE ${IN_TIME} AND ${column} = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
-		const read = (value: string, below: number, limit: number) =>
-			allInTime((before) => prepare(page).pluck().all(value, before, limit) as number[], below);
-		return merged(values.map((value) => (below) => numbers((before, limit) => read(value, before, limit), below)));
-	};
-}
-
-function* numbers(read: (below: number, limit: number) => number[], below: number): Generator<number> {
-	for (let limit = FIRST; ; limit = Math.min(MOST, limit * 4)) {
-		const found = read(below, limit);
-		yield* found;
-		const last = found.at(-1);
-		if (last === undefined || found.length < limit) return;
-		below = last;
-	}
-}
 
 /** A walk that is under way. */
 class Head {
@@ -64,23 +32,6 @@ class Head {
 	}
 }
 
-/** Joins walks: each number once. */
-export function merged(walks: readonly Walk[]): Walk {
-	return function* (below) {
-		const heads = walks.map((walk) => new Head(walk, below));
-		try {
-			for (;;) {
-				const newest = heads.reduce((most, { seq = -1 }) => Math.max(most, seq), -1);
-				if (newest < 0) return;
-				yield newest;
-				for (const head of heads) if (head.seq === newest) head.next();
-			}
-		} finally {
-			for (const head of heads) head.end();
-		}
-	};
-}
-
 /** Numbers in a row that only one of two walks has, after which the one that is behind skips to the other. */
 const PATIENCE = 256;
 
@@ -106,4 +57,28 @@ export function shared(first: Walk, second: Walk): Walk {
 			other.end();
 		}
 	};
+}
+
+/** Most numbers of events looked up at once. */
+export const MOST_LOOKED_UP = 4096;
+
+/** Groups numbers down to the first one, few at the beginning: most pages need no more. An error comes behind the numbers before it. */
+export function* inGroups(seqs: Iterable<number>, first: number, size: number): Generator<number[]> {
+	let group: number[] = [];
+	let most = size;
+	let failure: unknown;
+	try {
+		for (const seq of seqs) {
+			if (seq < first) break;
+			group.push(seq);
+			if (group.length < most) continue;
+			yield group;
+			group = [];
+			most = Math.min(MOST_LOOKED_UP, most * 4);
+		}
+	} catch (error) {
+		failure = error;
+	}
+	if (group.length > 0) yield group;
+	if (failure !== undefined) throw failure;
 }

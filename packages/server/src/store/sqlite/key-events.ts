@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { EventQuery, EventScope } from "../../audit/event-query.ts";
 import { TERM } from "./audit-blocks.ts";
 import { auditPostings } from "./audit-postings.ts";
+import { inGroups, MOST_LOOKED_UP } from "./event-walks.ts";
 import { SETS_WITH_KEY } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { verified } from "./row-guard.ts";
@@ -50,11 +51,16 @@ export function keyEvents(db: Database, most = MOST): KeyEvents {
 	const prepare = createStatements(db);
 	const find = finder(db, most);
 	const postings = auditPostings(db);
-	function among(found: Among, key: string, below: number): IterableIterator<number> {
-		const { index, condition, values } = partAmong(found);
-		const events = `audit_event ${index} WHERE ${IN_TIME} AND ${condition} AND seq < @below`;
-		const seqs = prepare(`SELECT seq FROM ${events} ORDER BY seq DESC`).pluck();
-		return seqs.iterate({ key, ...values, below }) as IterableIterator<number>;
+	function* among({ realm_ids }: Among, key: string, below: number): Generator<number> {
+		if (realm_ids === undefined) {
+			yield* prepare(OF_ALL).pluck().iterate({ key, below }) as IterableIterator<number>;
+			return;
+		}
+		const ofRealms = postings.walk(realm_ids.map(TERM.realm), below);
+		for (const seqs of inGroups(ofRealms, 0, MOST_LOOKED_UP))
+			yield* prepare(OF_SOME)
+				.pluck()
+				.all({ key, seqs: JSON.stringify(seqs) }) as number[];
 	}
 	return {
 		realms: find.realms,
@@ -70,23 +76,8 @@ function termsFor({ slugs, sets }: Runs, key: string): string[] {
 	return [...slugs.map((slug) => TERM.key(slug, key)), ...sets.map(TERM.keySet)];
 }
 
-/** A part of the log: the index that finds it, and the condition for it, with the values. */
-interface Part {
-	index: string;
-	condition: string;
-	values: Record<string, unknown>;
-}
-
-function partAmong({ realm_ids }: Among): Part {
-	if (realm_ids === undefined) return { index: "NOT INDEXED", condition: IS_OF_KEY, values: {} };
-	const [only, ...others] = realm_ids;
-	if (only !== undefined && others.length === 0) {
-		const condition = `realm_id = @only AND ${IS_OF_KEY}`;
-		return { index: "INDEXED BY audit_event_by_realm", condition, values: { only } };
-	}
-	const condition = `realm_id IN (SELECT value FROM json_each(@among)) AND ${IS_OF_KEY}`;
-	return { index: "NOT INDEXED", condition, values: { among: JSON.stringify(realm_ids) } };
-}
+const OF_ALL = `SELECT seq FROM audit_event NOT INDEXED WHERE ${IN_TIME} AND ${IS_OF_KEY} AND seq < @below ORDER BY seq DESC`;
+const OF_SOME = `SELECT seq FROM audit_event NOT INDEXED WHERE seq IN (SELECT value FROM json_each(@seqs)) AND ${IS_OF_KEY} ORDER BY seq DESC`;
 
 /** Types of the events that refer to a set of keys. */
 const BULK_TYPES = ["secret.list", "secret.sync", "secret.diff"];

@@ -25,14 +25,7 @@ export function auditReads(db: Snapshot, keys: () => readonly RowKey[]): AuditRe
 			);
 			return { events: newest.seq, hash: newest.hash, position: String(newest.seq) };
 		},
-		async list(query, before, limit) {
-			const { where, values } = await conditionOf(db, query, 2);
-			const found = await sql.rows<StoredEvent>(
-				`SELECT ${COLUMNS} FROM audit_event WHERE ${where} AND seq < $1 ORDER BY seq DESC LIMIT $2`,
-				[Number(before ?? Number.MAX_SAFE_INTEGER), limit, ...values],
-			);
-			return found.map(withPosition);
-		},
+		list: (query, before, limit) => listEvents(db, query, before, limit),
 		async count(query) {
 			const { where, values } = await conditionOf(db, query, 0);
 			const [found] = await sql.rows<{ total: number }>(
@@ -72,6 +65,26 @@ export function auditReads(db: Snapshot, keys: () => readonly RowKey[]): AuditRe
 	};
 }
 
+async function listEvents(
+	db: Snapshot,
+	{ environment, ...query }: EventQuery,
+	before: string | undefined,
+	limit: number,
+): Promise<ListedEvent[]> {
+	const { where, values, place } = await conditionOf(db, query, 2);
+	// Each has an index with its events in order; together they have none.
+	const kinds = environment === undefined ? ["true"] : kindsOf(environment, place);
+	const pages = kinds.map(
+		(kind) => `(SELECT ${COLUMNS} FROM audit_event WHERE ${where} AND ${kind} AND seq < $1 ORDER BY seq DESC LIMIT $2)`,
+	);
+	const found = await db.sql.rows<StoredEvent>(`${pages.join(" UNION ALL ")} ORDER BY seq DESC LIMIT $2`, [
+		Number(before ?? Number.MAX_SAFE_INTEGER),
+		limit,
+		...values,
+	]);
+	return found.map(withPosition);
+}
+
 async function latestProof({ sql }: Snapshot): Promise<LatestProof> {
 	const [checkpoint] = await sql.rows<Checkpoint>(
 		"SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq DESC LIMIT 1",
@@ -91,9 +104,9 @@ async function conditionOf(
 	db: Snapshot,
 	query: EventQuery,
 	given: number,
-): Promise<{ where: string; values: unknown[] }> {
+): Promise<{ where: string; values: unknown[]; place: Place }> {
 	const values: unknown[] = [];
-	const place = (value: unknown) => `$${given + values.push(value)}`;
+	const place: Place = (value) => `$${given + values.push(value)}`;
 	const { scopes, realm, realm_id, type, actors, key, environment, token, since, until } = query;
 	const texts: string[] = [];
 	for (const scope of scopes) texts.push(await scopeText(db, scope, place));
@@ -107,12 +120,15 @@ async function conditionOf(
 		const seen = await seenBy(db, scopes);
 		conditions.push(ofKey(place(key), seen && place(seen)));
 	}
-	if (environment !== undefined) conditions.push(ofEnvironment(environment, place));
+	if (environment !== undefined) conditions.push(`(${kindsOf(environment, place).join(" OR ")})`);
 	if (token !== undefined) conditions.push(`token_id = ${place(token)}`);
 	if (since !== undefined) conditions.push(`timestamp >= ${place(since)}`);
 	if (until !== undefined) conditions.push(`timestamp < ${place(until)}`);
-	return { where: conditions.join(" AND "), values };
+	return { where: conditions.join(" AND "), values, place };
 }
+
+/** Adds a value to those of a statement, and names it there. */
+type Place = (value: unknown) => string;
 
 /** End of a type that stands for all types with the same beginning. */
 const ANY = ".*";
@@ -123,14 +139,20 @@ function ofKey(key: string, realms: string | undefined): string {
 	return `(key = ${key} OR key_set IN (SELECT s.hash FROM ${SETS_WITH_KEYS} WHERE k.key = ${key}${inRealms}))`;
 }
 
-/** Condition that an event is about an environment: a list of all names an empty one, and a comparison and a promotion name two. */
-function ofEnvironment(environment: string, place: (value: unknown) => string): string {
+/** Conditions of the events that are about an environment, each of which meets one: a list of all names an empty one, and a comparison and a promotion name two. */
+function kindsOf(environment: string, place: Place): string[] {
 	// PostgreSQL reads no JSON that holds U+0000; no text of another fact has quotes that are not escaped.
 	const named = ["to_environment", "from_environment"].map((name) => {
 		const fact = place(`"${name}":${JSON.stringify(environment)}`);
 		return `strpos(data, ${fact}) > 0`;
 	});
-	return `(environment IN ('', ${place(environment)}) OR ${named.join(" OR ")})`;
+	const own = place(environment);
+	const isOther = `(environment IS NULL OR environment NOT IN ('', ${own}))`;
+	return [
+		`environment = ${own}`,
+		"environment = ''",
+		`(strpos(data, '_environment":"') > 0 AND ${isOther} AND (${named.join(" OR ")}))`,
+	];
 }
 
 /** Finds the realms whose events a query can see; undefined for all. */

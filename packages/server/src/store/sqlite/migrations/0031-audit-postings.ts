@@ -1,7 +1,7 @@
 /**
- * Finds events by type, by token, by key, by set of keys and by time, in blocks of 256 consecutive events. A term has one row in each block in which it occurs, with
- * the offsets of its events. The writer adds a block when the log has all of it: an index over each event cost a tenth of every read of a secret. Nothing is
- * changed afterwards, because the log only grows. Design: §15
+ * Finds and counts events by type, actor, realm, environment, token, key, set of keys and time, in blocks of 256 consecutive events. A term has one row in each
+ * block in which it occurs, with the offsets of its events. The writer adds a block when the log has all of it: an index over each event cost a tenth of every read
+ * of a secret. Nothing is changed afterwards, because the log only grows. Design: §15
  */
 export const AUDIT_POSTINGS = {
 	name: "0031-audit-postings",
@@ -10,6 +10,9 @@ DROP INDEX audit_event_by_time;
 DROP INDEX audit_event_by_token;
 DROP INDEX audit_event_by_key;
 DROP INDEX audit_event_by_key_set;
+DROP INDEX audit_event_by_realm;
+DROP INDEX audit_event_by_actor;
+DROP INDEX audit_event_denied;
 
 CREATE TABLE audit_block (block INTEGER PRIMARY KEY, earliest TEXT NOT NULL, latest TEXT NOT NULL) STRICT;
 CREATE INDEX audit_block_by_time ON audit_block (latest);
