@@ -100,6 +100,12 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"GET /api/v1/users/{id}/made": ({ target }) => ({ path: `${V1}/users/${target.id}/made` }),
 	"GET /api/v1/users/{id}/sessions": ({ target }) => ({ path: `${V1}/users/${target.id}/sessions` }),
 	"GET /api/v1/users/{id}/tokens": ({ target }) => ({ path: `${V1}/users/${target.id}/tokens` }),
+	"DELETE /api/v1/users/{id}/sessions/{session}": async ({ api, people: { owner } }) => ({
+		path: `${V1}/users/${owner.id}/sessions/${sessionId(await loginInTurn(api, owner))}`,
+	}),
+	"DELETE /api/v1/users/{id}/tokens/{token}": async ({ api, people: { owner } }) => ({
+		path: `${V1}/users/${owner.id}/tokens/${(await apiToken(api, owner, "read")).id}`,
+	}),
 	"PUT /api/v1/users/{id}": ({ target }) => ({ path: `${V1}/users/${target.id}`, body: { instance_admin: false } }),
 	"PUT /api/v1/users/{id}/limits": ({ target }) => ({ path: `${V1}/users/${target.id}/limits`, body: { realms: 250 } }),
 	"POST /api/v1/revoke": ({ target }) => ({ path: `${V1}/revoke`, body: { user_id: target.id } }),

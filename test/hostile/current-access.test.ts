@@ -43,6 +43,8 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/users/{id}/reset", "instance", { sessionOnly: true }],
 	["DELETE /api/v1/users/{id}/factors", "instance", { sessionOnly: true }],
 	["PUT /api/v1/users/{id}/limits", "instance"],
+	["DELETE /api/v1/users/{id}/sessions/{session}", "instance"],
+	["DELETE /api/v1/users/{id}/tokens/{token}", "instance"],
 	["POST /api/v1/revoke", "instance"],
 	["POST /api/v1/invitations", "own", { sessionOnly: true }],
 	["POST /api/v1/invitations", "admin", { sessionOnly: true, bindings: true }],

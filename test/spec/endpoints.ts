@@ -95,7 +95,9 @@ const ROWS: readonly Row[] = [
 	["DELETE /api/v1/users/{id}/factors", 200, "instance", "session", "session", FEW],
 	["PUT /api/v1/users/{id}/limits", 200, "instance", "write", "instance", FEW],
 	["GET /api/v1/users/{id}/sessions", 200, "instance", "read", "instance", ["page", 96]],
+	["DELETE /api/v1/users/{id}/sessions/{session}", 200, "instance", "delete", "instance", FEW],
 	["GET /api/v1/users/{id}/tokens", 200, "instance", "read", "instance", ["page", 320]],
+	["DELETE /api/v1/users/{id}/tokens/{token}", 200, "instance", "delete", "instance", FEW],
 	["GET /api/v1/users/{id}/made", 200, "instance", "read", "instance", 256],
 	["POST /api/v1/revoke", 200, "instance", "delete", "instance", FEW],
 

@@ -9,6 +9,7 @@ import { Failure } from "../failure.ts";
 import { parseDuration } from "../input/duration.ts";
 import { repeatable } from "../input/fields.ts";
 import { ENVIRONMENTS } from "../input/realm-scope.ts";
+import { listOf, USER_OPTION, type WhoseOptions } from "../input/whose.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showTable, visible } from "../io/output.ts";
 import { askHidden, readStdin } from "../io/prompt.ts";
@@ -53,16 +54,18 @@ export function addTokenCommands(program: Command, io: Io): void {
 		],
 		run: createToken,
 	});
-	addCommand(token, io, {
+	addCommand<WhoseOptions>(token, io, {
 		usage: "list",
 		summary: "list your tokens, without their values",
-		examples: ["svc token list"],
+		options: [USER_OPTION],
+		examples: ["svc token list", "svc token list --user ada@example.com"],
 		isList: true,
 		run: listTokens,
 	});
-	addCommand(token, io, {
+	addCommand<WhoseOptions>(token, io, {
 		usage: "revoke <token>",
 		summary: "revoke a token, by its name, prefix or id, effective immediately",
+		options: [USER_OPTION],
 		details:
 			"You can name a leaked token by its value: give `-`, and svc asks for it without showing it, or reads it from standard input.",
 		examples: [
@@ -70,6 +73,7 @@ export function addTokenCommands(program: Command, io: Io): void {
 			"svc token revoke svc_1a2b3c4d",
 			"svc token revoke 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d",
 			"svc token revoke - < leaked",
+			"svc token revoke deploy --user ada@example.com",
 		],
 		run: revokeToken,
 	});
@@ -115,8 +119,9 @@ export function reachText(environment: string | undefined, engines: readonly str
 	return [...secrets, ...roles].join(" and ");
 }
 
-async function listTokens(context: Context): Promise<void> {
-	const tokens = await readAll(context, await connect(context), "auth/tokens", "tokens");
+async function listTokens(context: Context<WhoseOptions>): Promise<void> {
+	const client = await connect(context);
+	const tokens = await readAll(context, client, await listOf(client, context.options, "tokens"), "tokens");
 	const lines = tokens.map((token) => [
 		text(token, "id"),
 		text(token, "prefix"),
@@ -130,7 +135,8 @@ async function listTokens(context: Context): Promise<void> {
 	);
 	const wide = lines.map((line, index) => [...line, ...extra.map((field) => cell(tokens[index] ?? {}, field))]);
 	const heads = extra.map((field) => headOf(field));
-	await showTable(context, { tokens }, [...titles, ...heads], wide, "no tokens yet: `svc token create` makes one");
+	const none = context.options.user === undefined ? "no tokens yet: `svc token create` makes one" : "no tokens";
+	await showTable(context, { tokens }, [...titles, ...heads], wide, none);
 }
 
 function headOf(field: string): Column {
@@ -147,10 +153,14 @@ function cell(token: Answer, field: string): string {
 /** A UUID. */
 export const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-async function revokeToken(context: Context, token: string): Promise<void> {
+async function revokeToken(context: Context<WhoseOptions>, token: string): Promise<void> {
+	const { user } = context.options;
 	const client = await connect(context);
-	const id = await findToken(context, client, await typedToken(context, token));
-	const answer = await send(client, { method: "DELETE", path: path`auth/tokens/${id}` });
+	const tokens = await listOf(client, context.options, "tokens");
+	const theirs = { tokens, whose: "of their", hint: "`svc token list --user USER` shows theirs" };
+	const among = user === undefined ? YOURS : theirs;
+	const id = await findToken(context, client, await typedToken(context, token), among);
+	const answer = await send(client, { method: "DELETE", path: `${tokens}/${path`${id}`}` });
 	await show(context, answer, visible(text(answer, "message")));
 }
 

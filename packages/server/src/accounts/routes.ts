@@ -9,7 +9,7 @@ import { setLimits } from "./limits.ts";
 import { login, type PasswordLoginNeeds } from "./login.ts";
 import { type Account, ChangePassword, Login, Register, SetAdmin, SetLimits } from "./model.ts";
 import { type RegistrationNeeds, register } from "./registration.ts";
-import { ownSessionRoutes, sessionsOfRoute } from "./session-routes.ts";
+import { ownSessionRoutes, sessionsOfRoutes } from "./session-routes.ts";
 import { setAdmin, setDisabled } from "./status.ts";
 
 const MessageSchema = v.object({ message: v.string() });
@@ -37,7 +37,7 @@ export function accountRoutes(needs: AccountRouteNeeds): Route[] {
 		...ownSessionRoutes(needs),
 		...sessionRoutes(needs),
 		...userRoutes(needs),
-		sessionsOfRoute(needs),
+		...sessionsOfRoutes(needs),
 	];
 }
 

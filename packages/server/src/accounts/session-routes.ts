@@ -4,6 +4,7 @@ import { Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import {
 	endSession,
+	endSessionOf,
 	listSessions,
 	listSessionsOf,
 	type OwnSessionNeeds,
@@ -29,21 +30,35 @@ function shown({ jti, created_at, expires_at, provider, used }: UsedSession) {
 	return { id: jti, created_at, expires_at, provider, ...last };
 }
 
-/** Makes the route of somebody else's sessions. Design: §7.1 */
-export function sessionsOfRoute(needs: SessionNeedsOfAdmins): Route {
-	return route({
-		method: "GET",
-		path: "/api/v1/users/{id}/sessions",
-		summary: "Somebody's open sessions, and their last use where it is known",
-		query: v.object(pageQuery()),
-		status: 200,
-		answer: v.object({ sessions: v.array(SessionSchema), pagination: PaginationSchema }),
-		errors: ["invalid_limit", "invalid_cursor", "not_found"],
-		async handle({ actor, params, query }) {
-			const { rows, pagination } = await listSessionsOf(needs, actor, params.id, query);
-			return { sessions: rows.map(shown), pagination };
-		},
-	});
+/** Makes the routes of somebody else's sessions. Design: §7.1 */
+export function sessionsOfRoutes(needs: SessionNeedsOfAdmins): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/users/{id}/sessions",
+			summary: "Somebody's open sessions, and their last use where it is known",
+			query: v.object(pageQuery()),
+			status: 200,
+			answer: v.object({ sessions: v.array(SessionSchema), pagination: PaginationSchema }),
+			errors: ["invalid_limit", "invalid_cursor", "not_found"],
+			async handle({ actor, params, query }) {
+				const { rows, pagination } = await listSessionsOf(needs, actor, params.id, query);
+				return { sessions: rows.map(shown), pagination };
+			},
+		}),
+		route({
+			method: "DELETE",
+			path: "/api/v1/users/{id}/sessions/{session}",
+			summary: "End one of somebody's sessions",
+			status: 200,
+			answer: v.object({ message: v.string() }),
+			errors: ["not_found"],
+			async handle({ actor, params }) {
+				await endSessionOf(needs, actor, params.id, params.session);
+				return { message: "session ended" };
+			},
+		}),
+	];
 }
 
 /** Makes the routes of the caller's own sessions. Design: §7.1 */

@@ -70,12 +70,61 @@ export async function listSessionsOf(
  * @throws AppError unsupported_operation (not a session), not_found (no open session of the caller), unauthorized (the caller's own has ended meanwhile)
  * Design: §7.1
  */
-export async function endSession({ store, system }: OwnSessionNeeds, actor: Actor, id: string): Promise<void> {
+export async function endSession(needs: OwnSessionNeeds, actor: Actor, id: string): Promise<void> {
 	requireSession(actor, "end a session");
-	const now = system.now();
-	const session = await store.accounts.session(id);
-	const isOpen = session?.user_id === actor.user_id && !hasExpired(session.expires_at, now);
-	const event = eventBy(actor, now, "auth.session.ended", undefined, { session_ended: id });
-	if (!(isOpen && (await store.accounts.closeSession(id, event))))
+	if (!(await endOpen(needs, actor, actor.user_id, id)))
 		throw new AppError("not_found", "session not found: `svc session list` shows yours");
+}
+
+const noSessionOf = () =>
+	new AppError("not_found", "session not found: `svc session list --user USER` shows those of an account");
+
+/** Finds one of somebody's open sessions. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function sessionOf(
+	needs: SessionNeedsOfAdmins,
+	actor: Actor,
+	user_id: string,
+	id: string,
+): Promise<Session> {
+	await requireInstanceAdmin(needs, actor, "read");
+	const session = await openSession(needs, user_id, id);
+	if (session === undefined) throw noSessionOf();
+	return session;
+}
+
+/** Ends one of somebody's sessions, with the very next request. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function endSessionOf(
+	needs: SessionNeedsOfAdmins,
+	actor: Actor,
+	user_id: string,
+	id: string,
+): Promise<void> {
+	await requireInstanceAdmin(needs, actor, "delete");
+	if (!(await endOpen(needs, actor, user_id, id, { user_id }))) throw noSessionOf();
+}
+
+async function openSession(
+	{ store, system }: OwnSessionNeeds,
+	user_id: string,
+	id: string,
+): Promise<Session | undefined> {
+	const session = await store.accounts.session(id);
+	const isOpen = session?.user_id === user_id && !hasExpired(session.expires_at, system.now().toISOString());
+	return isOpen ? session : undefined;
+}
+
+/** Ends an open session of an account. @returns false when there is none */
+async function endOpen(
+	needs: OwnSessionNeeds,
+	actor: Actor,
+	user_id: string,
+	id: string,
+	facts: { user_id?: string } = {},
+): Promise<boolean> {
+	if ((await openSession(needs, user_id, id)) === undefined) return false;
+	const ended = { session_ended: id, ...facts };
+	return needs.store.accounts.closeSession(
+		id,
+		eventBy(actor, needs.system.now(), "auth.session.ended", undefined, ended),
+	);
 }

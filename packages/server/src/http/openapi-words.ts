@@ -30,7 +30,8 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	until: ["Only before this instant"],
 	actor: ["Only by this user or machine: id, e-mail, or its beginning up to the @, such as ada@; realm/name"],
 	machine: ["Only by this machine: its id, or realm/name, such as shop/deploy"],
-	token: ["Only what this API token caused, by its id"],
+	session: ["Id of the session, as in the list"],
+	token: ["Id of the API token, as in the list"],
 	names: ["Adds the e-mail and name of each account, and each machine as realm/name"],
 	deep: ["Reads the whole database and the whole log"],
 	ready: ["Asks only whether the server takes requests, as a load balancer does"],
@@ -46,6 +47,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 
 /** Query parameters whose meaning differs from that of the path parameter with the same name. */
 const QUERY: Readonly<Record<string, string>> = {
+	token: "Only what this API token caused, by its id",
 	realm: "Only of this realm, by its slug",
 	type: "Only of this type, such as secret.set; secret.* means all that begin with secret.",
 	key: "Only of secrets with this key",

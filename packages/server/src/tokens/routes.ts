@@ -4,7 +4,14 @@ import { Environment, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { QuestionNeeds } from "../semaphore.ts";
 import { type ApiToken, CreateToken, FOR_BACKUPS } from "./model.ts";
-import { createToken, listTokens, listTokensOf, revokeToken, type TokenNeedsOfAdmins } from "./tokens.ts";
+import {
+	createToken,
+	listTokens,
+	listTokensOf,
+	revokeToken,
+	revokeTokenOf,
+	type TokenNeedsOfAdmins,
+} from "./tokens.ts";
 
 const TokenSchema = v.object({
 	id: Uuid,
@@ -58,6 +65,25 @@ export function tokenRoutes(needs: TokenNeedsOfAdmins & QuestionNeeds): Route[] 
 			},
 		}),
 		route({
+			method: "DELETE",
+			path: "/api/v1/auth/tokens/{id}",
+			summary: "Revoke an API token",
+			status: 200,
+			answer: v.object({ message: v.string() }),
+			errors: ["not_found"],
+			async handle({ actor, params }) {
+				await revokeToken(needs, actor, params.id);
+				return { message: "token revoked" };
+			},
+		}),
+		...tokensOfRoutes(needs),
+	];
+}
+
+/** Makes the routes of somebody else's tokens. Design: §7.1 */
+function tokensOfRoutes(needs: TokenNeedsOfAdmins): Route[] {
+	return [
+		route({
 			method: "GET",
 			path: "/api/v1/users/{id}/tokens",
 			summary: "Somebody's API tokens, without their values",
@@ -72,13 +98,13 @@ export function tokenRoutes(needs: TokenNeedsOfAdmins & QuestionNeeds): Route[] 
 		}),
 		route({
 			method: "DELETE",
-			path: "/api/v1/auth/tokens/{id}",
-			summary: "Revoke an API token",
+			path: "/api/v1/users/{id}/tokens/{token}",
+			summary: "Revoke one of somebody's API tokens",
 			status: 200,
 			answer: v.object({ message: v.string() }),
 			errors: ["not_found"],
 			async handle({ actor, params }) {
-				await revokeToken(needs, actor, params.id);
+				await revokeTokenOf(needs, actor, params.id, params.token);
 				return { message: "token revoked" };
 			},
 		}),

@@ -226,6 +226,30 @@ export async function revokeToken(needs: TokenNeeds, actor: Actor, id: string): 
 	}
 }
 
+/** Finds one of somebody's tokens. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function tokenOf(needs: TokenNeedsOfAdmins, actor: Actor, user_id: string, id: string): Promise<ApiToken> {
+	await requireInstanceAdmin(needs, actor, "read");
+	const token = await needs.store.tokens.byId(id);
+	if (token?.user_id !== user_id) throw noTokenOf();
+	return token;
+}
+
+const noTokenOf = () =>
+	new AppError("not_found", "token not found: `svc token list --user USER` shows those of an account");
+
+/** Revokes one of somebody's tokens and those that it made. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function revokeTokenOf(
+	needs: TokenNeedsOfAdmins,
+	actor: Actor,
+	user_id: string,
+	id: string,
+): Promise<void> {
+	await requireInstanceAdmin(needs, actor, "delete");
+	const facts = { token_revoked: id, user_id };
+	const event = eventBy(actor, needs.system.now(), "auth.token.revoked", undefined, facts);
+	if ((await needs.store.tokens.revoke({ id, user_id }, event)) !== "done") throw noTokenOf();
+}
+
 /** Forgets tokens that expired long ago; the log keeps them. @returns how many. Design: §13 */
 export function forgetExpiredTokens({
 	store,

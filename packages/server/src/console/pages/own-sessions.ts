@@ -44,8 +44,11 @@ export function lastUse(used: SessionUse | undefined): Html {
 	return html`<td data-label="Last used">${used === undefined ? "not since the server started" : time(used.at)}</td><td data-label="With">${used === undefined ? "" : programOf(used.agent)}</td><td data-label="From">${used?.ip ?? ""}</td>`;
 }
 
+/** Writes when a session began, for a label. */
+export const began = (created_at: string) => `${created_at.slice(0, 16).replace("T", " ")} UTC`;
+
 function ending(id: string, created_at: string, token: Html): Html {
-	return html`<form method="post" action="/console/account/sessions">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End the session that began ${created_at.slice(0, 16).replace("T", " ")} UTC">End</button></form>`;
+	return html`<form method="post" action="/console/account/sessions">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End the session that began ${began(created_at)}">End</button></form>`;
 }
 
 async function end(needs: OwnSessionPageNeeds, visit: Visit): Promise<Moved> {

@@ -1,27 +1,20 @@
-import { type AccountNeeds, getUser } from "../../accounts/accounts.ts";
-import { listSessionsOf, type SessionNeedsOfAdmins } from "../../accounts/sessions.ts";
+import { getUser } from "../../accounts/accounts.ts";
 import { setAdmin, setDisabled } from "../../accounts/status.ts";
 import { AppError } from "../../errors.ts";
 import { createReset, dropFactors, type ResetNeeds } from "../../resets/resets.ts";
 import { listMade, type RevocationNeeds, revokeAccess } from "../../revocation/revocation.ts";
-import { listTokensOf, type TokenNeedsOfAdmins } from "../../tokens/tokens.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
 import { counted, table, time } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
 import { keepOnce, ONCE_SECONDS, onceBox, takeOnce } from "./once.ts";
-import { LAST_USE, lastUse } from "./own-sessions.ts";
 import { stateOf } from "./people.ts";
+import { accessOf, type PersonAccessNeeds } from "./person-access.ts";
 import { ofServer } from "./server-frame.ts";
 
 /** Dependencies of the page of a person. */
-export type PersonPageNeeds = SessionNeedsOfAdmins &
-	TokenNeedsOfAdmins &
-	AccountNeeds &
-	RevocationNeeds &
-	ResetNeeds &
-	AskAgainNeeds;
+export type PersonPageNeeds = PersonAccessNeeds & RevocationNeeds & ResetNeeds & AskAgainNeeds;
 
 const PATH = /^\/console\/people\/([^/]+)$/;
 
@@ -51,10 +44,12 @@ async function person(needs: PersonPageNeeds, visit: Visit): Promise<Page> {
 		title: email,
 		...(code === undefined ? {} : { refresh: ONCE_SECONDS }),
 		body: html`${shown}<p>${name}, since ${time(created_at)}. ${stateOf(found)} <a href="/console/audit?actor=${email}">What they did</a></p>
-<h2>What they hold</h2>${holdings(found)}${await access(needs, visit, id)}${await made(needs, visit, id)}
+<h2>What they hold</h2>${holdings(found)}${await accessOf(needs, visit, id)}${await made(needs, visit, id)}
 <h2>What you can do</h2>${isSelf ? html`<p>This is you: what you hold is on the page <a href="/console/account">Your account</a>.</p>` : status(found, button)}${revoking(found, button)}`,
 		commands: [
 			command`svc users show ${email}`,
+			command`svc session list --user ${email}`,
+			command`svc token list --user ${email}`,
 			command`svc users disable ${email}`,
 			command`svc users reset ${email}`,
 			command`svc revoke --user ${email}`,
@@ -72,25 +67,6 @@ function holdings({ sessions, tokens, realms, identities }: Person): Html {
 			? ""
 			: table("Identities that sign in to the account", ["Provider", "Issuer", "Subject", "Since"], linked);
 	return html`<ul><li>${counted(sessions, "open session")}</li><li>${counted(tokens, "API token")}</li><li>${counted(realms, "realm")} of their own</li></ul>${identityTable}`;
-}
-
-/** Sessions and tokens that the page shows. */
-const SHOWN = { limit: 100, cursor: undefined };
-
-/** Lists the sessions and API tokens of somebody, the tokens without their values. */
-async function access(needs: PersonPageNeeds, { actor }: Visit, id: string): Promise<Html> {
-	const { rows: sessions } = await listSessionsOf(needs, actor, id, SHOWN);
-	const { rows: tokens } = await listTokensOf(needs, actor, id, SHOWN);
-	const began = sessions.map(
-		({ created_at, expires_at, provider, used }) =>
-			html`<tr><th scope="row">${time(created_at)}</th><td data-label="Signed in with">${provider || "password"}</td>${lastUse(used)}<td data-label="Ends">${time(expires_at)}</td></tr>`,
-	);
-	const named = tokens.map(
-		({ name, prefix, scopes, last_used_at, expires_at }) =>
-			html`<tr><th scope="row">${name}</th><td data-label="Begins with" class="key">${prefix}</td><td data-label="May">${scopes.replaceAll(",", ", ")}</td><td data-label="Last used">${last_used_at === null ? "never" : time(last_used_at)}</td><td data-label="Ends">${expires_at === null ? "never" : time(expires_at)}</td></tr>`,
-	);
-	const ofSessions = ["Began", "Signed in with", ...LAST_USE, "Ends"];
-	return html`${began.length === 0 ? "" : table("Open sessions", ofSessions, began)}${named.length === 0 ? "" : table("API tokens, without their values", ["Name", "Begins with", "May", "Last used", "Ends"], named)}`;
 }
 
 /** Lists what somebody made for others to use in the last 30 days. */

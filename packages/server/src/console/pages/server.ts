@@ -11,6 +11,7 @@ import { keysPage } from "./keys.ts";
 import { type LimitPageNeeds, limitsPage } from "./limits.ts";
 import { peoplePage } from "./people.ts";
 import { type PersonPageNeeds, personPage } from "./person.ts";
+import { personAccessPages } from "./person-access.ts";
 import { type ProviderPageNeeds, providerPage } from "./provider.ts";
 import { providersPage } from "./providers.ts";
 
@@ -35,5 +36,6 @@ export function serverPages(needs: ServerPageNeeds): Endpoint[] {
 		...limitsPage(needs),
 		...peoplePage(needs),
 		...personPage(needs),
+		...personAccessPages(needs),
 	];
 }
