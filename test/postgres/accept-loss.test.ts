@@ -61,17 +61,11 @@ function putBack(earlier: string): void {
 
 /** Copies the database, whose servers reconnect afterwards. */
 async function keepAs(name: string): Promise<void> {
-	await eventually("it is copied", () => {
-		sql(
-			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()",
-		);
-		try {
-			runSql(postgres, "postgres", `CREATE DATABASE ${name} TEMPLATE ${DATABASE}`);
-			return true;
-		} catch {
-			return false;
-		}
-	});
+	const run = (text: string) => runSql(postgres, "postgres", text);
+	run(`ALTER DATABASE ${DATABASE} ALLOW_CONNECTIONS false`);
+	run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${DATABASE}'`);
+	run(`CREATE DATABASE ${name} TEMPLATE ${DATABASE}`);
+	run(`ALTER DATABASE ${DATABASE} ALLOW_CONNECTIONS true`);
 	for (const server of [first, second])
 		await eventually("it is back", async () => (await state(server)).status === "healthy");
 }
