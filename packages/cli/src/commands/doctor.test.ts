@@ -62,3 +62,13 @@ test("failed checks end the command with 1, warnings with 0, and nothing of the 
 		assert.match(outcome.stdout, /full\\u001b\[2J\n {9}hint: rm\\n\n/);
 	}
 });
+
+test("a server whose database is not used is a failure with the reason, and is asked nothing more", async () => {
+	const body = { version: "0.1.0", store: { status: "away", since: "2026-11-21T12:00:00Z", reason: "lost_answers" } };
+	const answer = ({ url }: { url: string }) =>
+		url.endsWith("/health") ? { status: 503, body } : assert.fail("it was asked");
+	await using server = await startFake(answer, { plain: true });
+	const outcome = await run(["doctor"], { env: { SVC_TOKEN: "t", SVC_ADDRESS: server.address } });
+	assert.equal(outcome.code, 1);
+	assert.match(outcome.stdout, /^failed {2}database .*\blost answers, since 2026-11-21T12:00:00Z/);
+});

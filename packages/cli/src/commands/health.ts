@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { object, optional, text } from "../client/answer.ts";
+import { isAnswer, object, optional, text } from "../client/answer.ts";
 import { send } from "../client/client.ts";
 import { connectTo, findTarget } from "../client/connection.ts";
 import { addCommand, type Context } from "../command-line/command.ts";
@@ -31,6 +31,7 @@ async function showHealth(context: Context): Promise<void> {
 	const checks = Object.entries(object(health, "checks")).map(
 		([name, state]) => [name, String(state), "state"] as const,
 	);
+	const reason = isAnswer(health.store) ? optional(health.store, "reason") : "";
 	await showFields(context, health, [
 		["address", target.address],
 		["status", status, "state"],
@@ -39,6 +40,7 @@ async function showHealth(context: Context): Promise<void> {
 		["built", optional(health, "built"), "instant"],
 		["mode", optional(health, "mode")],
 		...checks,
+		...(reason === "" ? [] : [["reason", reason] as const]),
 	]);
 	if (status !== "healthy")
 		throw new Failure("unreachable", "the server is not healthy", { code: "unhealthy", status: 503 });

@@ -3,6 +3,7 @@ import { publicRoute, type Route } from "../http/route.ts";
 import { Count, errorMessage, Instant } from "../messages.ts";
 import { checkHealth, checkReadiness, type Health, type HealthNeeds } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
+import { UNSUITABLE, type Unsuitability } from "./model.ts";
 
 const State = v.picklist(["healthy", "unhealthy"]);
 
@@ -56,6 +57,7 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 					type: v.picklist(["sqlite", "postgresql"]),
 					status: v.picklist(["healthy", "away"]),
 					since: v.optional(Instant),
+					reason: v.optional(v.picklist(Object.keys(UNSUITABLE) as Unsuitability[])),
 				}),
 				details: v.optional(Details),
 			}),

@@ -1,10 +1,12 @@
 import { accountOperations } from "../accounts/model.ts";
 import { attemptOperations } from "../attempts/model.ts";
-import { type AuditStore, auditOperations } from "../audit/model.ts";
+import { type AuditEvent, type AuditStore, auditOperations } from "../audit/model.ts";
 import { type BackupSource, backupOperations, type IntegrityReport } from "../backups/model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
+import type { Durability } from "../doctor/model.ts";
 import { engineOperations } from "../engines/model.ts";
 import { factorOperations } from "../factors/model.ts";
+import type { Unsuitability } from "../health/model.ts";
 import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { type LeaseClaims, leaseOperations } from "../leases/model.ts";
@@ -35,6 +37,8 @@ const OPERATIONS = {
 	health: {
 		/** Writes a row, to find out whether writing succeeds. */
 		probe: write<(at: string) => void>({ forgets: [] }),
+		/** Keeps when somebody accepted that the database has lost changes, ISO 8601 UTC. */
+		acceptLoss: write<(at: string, event: AuditEvent) => void>({ forgets: [] }),
 		/** Names what in the database is not as the server left it. */
 		alterations: read<() => string[]>(),
 	},
@@ -100,6 +104,8 @@ export interface StoreState {
 	/** `away` while the database cannot be reached, `since` then (ISO 8601 UTC). */
 	status: "healthy" | "away";
 	since?: string;
+	/** Why the database that answers is not used; undefined if none answers. */
+	reason?: Unsuitability;
 }
 
 /**
@@ -129,6 +135,8 @@ export interface Store extends Operations, BackupSource {
 	state(): StoreState;
 	/** Tells whether the server signs in to its database as a superuser. */
 	isSuperuser(): Promise<boolean>;
+	/** Reads what decides whether a database on the network may lose an answered write; undefined for a file of this machine. */
+	durability(): Promise<Durability | undefined>;
 	/** Claims of leases among the servers that use the store. */
 	claims: LeaseClaims;
 	/** Work that one of these servers does for all. */

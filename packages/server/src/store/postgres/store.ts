@@ -4,12 +4,14 @@ import { system } from "../../system.ts";
 import type { Store, StoreState } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
-import { type Changes, createChanges, keepUp } from "./changes.ts";
+import { createChanges, keepUp } from "./changes.ts";
 import { claimDatabase, shareDatabase } from "./claim-database.ts";
 import { type Sql, withConnection } from "./connection.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
+import { readDurability } from "./durability.ts";
 import { forgetFindings, reportedFindings } from "./findings.ts";
 import { createGuard, type Guard } from "./guard.ts";
+import { type Found, findHistory, type History, type Known, openHistory } from "./history.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
 import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createDatabaseThrottle } from "./low-disk.ts";
@@ -23,7 +25,10 @@ import { createWriter, type Writer } from "./writer.ts";
 
 /** Database to open, and listeners. */
 export interface PostgresOptions {
-	address: Address;
+	/** Addresses of the database's hosts, one of which is the primary. */
+	addresses: readonly Address[];
+	/** File that keeps the database's history from one start to the next; undefined if nothing does. */
+	history_file?: string;
 	/** Bytes that the database may have on its disk; undefined if nobody knows. */
 	most_bytes?: number | undefined;
 	/** Start of the server. */
@@ -38,17 +43,25 @@ export interface PostgresOptions {
 	onState?(state: StoreState): void;
 }
 
+/** A store on PostgreSQL. */
+export interface PostgresStore extends Store {
+	/** Returns the address of the host that is in use. */
+	address(): Address;
+	/** Compares its history with a known one. */
+	compareHistory(known: Known): Promise<Found>;
+}
+
 /**
  * Opens the PostgreSQL adapter of the store, without caches: connects, migrates, and keeps its connections.
  * @throws FatalError when the database cannot be used, or another server uses it; Error when it cannot be reached
  */
-export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
-	const { isShared = false, address, most_bytes, onState } = options;
-	const links = createConnections(address, onState);
+export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
+	const { isShared = false, addresses, history_file, most_bytes, onState } = options;
+	const guard = createGuard();
+	const history = openHistory(history_file, guard);
+	const links = createConnections(addresses, history, onState);
 	try {
-		const guard = createGuard();
-		let changes: Changes | undefined;
-		const { writing, findAlterations } = await openWriting(links, options, () => changes);
+		const { writing, findAlterations } = await openWriting(links, options);
 		const pools = await openReadPools(links);
 		await forgetFindings(writing, isShared);
 		const { join, nodes, claims, duties, reportAltered, ...membership } = createMembership(
@@ -58,7 +71,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 			guard,
 		);
 		const statements = await openStatements(links);
-		changes = createChanges(writing, guard, membership.claimant);
+		const changes = createChanges(writing, guard, membership.claimant, history.note);
+		const unfollow = history.follow(statements);
 		const catchUp = () => keepUp(pools.requests, guard);
 		const throttle = createDatabaseThrottle(writing, most_bytes);
 		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared, throttle });
@@ -74,14 +88,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 		});
 		return {
 			...adapter,
-			state: links.state,
-			alone: (work) => withConnection(address, (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
+			...describe({ pool: pools.requests, links, history, guard, hosts: addresses.length }),
+			alone: (work) => withConnection(links.address(), (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
 			...{ join, nodes, claims, duties, reportAltered },
-			isSuperuser: () => pools.requests.ask(isSuperuser),
 			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
-			copyTo: (file) => exportToSqlite(address, file),
+			copyTo: (file) => exportToSqlite(links.address(), file),
 			keepUp: isShared ? catchUp : undefined,
 			time: isShared ? () => pools.requests.ask(databaseTime) : undefined,
 			readKeysWith: (read) => isShared && guard.readKeysWith(read),
@@ -89,6 +102,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 			altered: guard.noticed,
 			async close() {
 				await Promise.all([writer.close(), membership.close(), ...Object.values(pools).map((pool) => pool.close())]);
+				await unfollow();
 				await links.close();
 			},
 		};
@@ -98,6 +112,24 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 	}
 }
 
+/** Makes the questions about the database itself. */
+function describe(needs: {
+	pool: ReadPool;
+	links: Connections;
+	history: History;
+	guard: Guard;
+	hosts: number;
+}): Pick<PostgresStore, "state" | "address" | "compareHistory" | "durability" | "isSuperuser"> {
+	const { pool, links, history, guard, hosts } = needs;
+	return {
+		state: links.state,
+		address: links.address,
+		compareHistory: (known) => withConnection(links.address(), (link) => findHistory(link, known, guard)),
+		durability: async () => ({ ...(await pool.ask(readDurability)), hosts, keeps_history: history.isKept() }),
+		isSuperuser: () => pool.ask(isSuperuser),
+	};
+}
+
 /** Stage of a start. */
 interface Start {
 	/** Whether nobody else uses the database. */
@@ -105,33 +137,22 @@ interface Start {
 	isOver: boolean;
 }
 
-/** Opens the connection of changes: the database is claimed, and has this program's schema. @param changes those that were answered, once there may be any */
+/** Opens the connection of changes: the database is claimed, and has this program's schema. */
 async function openWriting(
 	links: Connections,
 	{ isShared = false, now, pending, onFailure }: PostgresOptions,
-	changes: () => Changes | undefined,
 ): Promise<{ writing: ReconnectingConnection; findAlterations: FindAlterations }> {
 	const start: Start = { isAlone: false, isOver: false };
 	const writing = await links.open(async (connection) => {
 		const use = start.isOver ? "shared" : "first or shared";
 		start.isAlone = await claimDatabase(connection, isShared ? use : "alone");
-		if (start.isOver) await refuseOther(connection, changes(), onFailure);
+		if (start.isOver && !(await hasOwnSchema(connection))) onFailure(otherSchema());
 	});
 	const beside = start.isAlone ? "apply" : "refuse while others run";
 	const findAlterations = await migrate(writing, now.toISOString(), pending ?? beside);
 	if (isShared) await shareDatabase(writing);
 	start.isOver = true;
 	return { writing, findAlterations };
-}
-
-/** Ends the server if the database that it has reached again lacks what was answered, or if another version has changed its schema meanwhile. */
-async function refuseOther(
-	connection: Sql,
-	changes: Changes | undefined,
-	onFailure: (error: FatalError) => void,
-): Promise<void> {
-	if (!(await hasOwnSchema(connection))) onFailure(otherSchema());
-	else if ((await changes?.isKeptIn(connection)) === false) onFailure(lostAnswers());
 }
 
 function otherSchema(): FatalError {
@@ -152,16 +173,6 @@ async function databaseTime(sql: Sql): Promise<number> {
 		"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
 	);
 	return found?.now ?? Number.NaN;
-}
-
-/** Exit code of a storage failure: EX_IOERR. Design: §4. */
-const STORAGE_EXIT_CODE = 74;
-
-function lostAnswers(): FatalError {
-	return new FatalError(
-		"the database has lost changes that were answered, or is another one, stopping: restore the right one, or its backup, then start again",
-		STORAGE_EXIT_CODE,
-	);
 }
 
 /** Milliseconds between two attempts to write after one failed. */
