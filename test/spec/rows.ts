@@ -32,7 +32,7 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	["audit_key_part", "account", "1 or 2 per change of a realm's keys, 1 per 192 keys at first", "as events"],
 	["audit_key_set", "account", "1 per bulk read of keys that were not read together before", "as events"],
 	["audit_part_in_set", "account", "1 per 192 keys of a set", "–"],
-	["audit_posting", "server", "1 per type, token, key of a realm and set of keys in 256 events", "as events"],
+	["audit_posting", "server", "1 per type, token and set of keys in 256 events; 64 in 16,384", "as events"],
 	[
 		"binding",
 		"account",
