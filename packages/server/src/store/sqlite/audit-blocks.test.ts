@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import Database from "better-sqlite3";
 import type { Chain } from "../../audit/chain.ts";
-import { anEvent, MADE_AT } from "../../testing/rows.ts";
+import { anEvent, aRealm, MADE_AT } from "../../testing/rows.ts";
+import { trustAllRows } from "../../testing/store.ts";
 import { areBlocksSound } from "./audit-block-check.ts";
 import { BLOCK, blockWriter, keyHash, partTerm, SEGMENT, TERM } from "./audit-blocks.ts";
+import { auditDays } from "./audit-days.ts";
+import { auditLog } from "./audit-log.ts";
 import { auditPostings } from "./audit-postings.ts";
 import { migrate } from "./migrate.ts";
 import { limitTime } from "./time-limit.ts";
@@ -119,6 +122,31 @@ test("events of keys are found in a segment, in the blocks behind it, and behind
 	assert.ok(areBlocksSound(db));
 	db.exec(`${UNLOCKED} DELETE FROM audit_posting WHERE term = '${PART_OF_K}'`);
 	assert.ok([...walk(["key shop/K"], end)].every((seq) => seq >= SEGMENT * BLOCK));
+});
+
+test("events of a key whose hash another key has, too, are neither listed nor counted with it", () => {
+	const [one, other] = ["K26362056", "K31626158"];
+	assert.equal(keyHash(TERM.key("shop", one)), keyHash(TERM.key("shop", other)));
+	const note = (key: string) =>
+		chain.append(anEvent({ type: "secret.read", realm_id: "r", realm: "shop", data: { key, environment: "dev" } }));
+	const realm = aRealm("a", { id: "r", slug: "shop" });
+	db.pragma("foreign_keys = OFF");
+	db.prepare("INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES (?, ?, '', '', ?, '')").run(
+		...[realm.id, realm.slug, realm.user_id],
+	);
+	trustAllRows(db);
+	for (const key of [one, other, one]) note(key);
+	append(BLOCK);
+	addBlocks();
+	const log = auditLog(db);
+	const query = { scopes: [{ member_id: "a" }], realm: undefined, type: undefined, actors: undefined };
+	const found = (key: string) => log.list({ ...query, key }, undefined, 10).map(({ seq }) => seq);
+	assert.deepEqual([...auditPostings(db).walk([TERM.key("shop", other)], BLOCK)], [3, 2, 1]);
+	assert.deepEqual([found(one), found(other)], [[3, 1], [2]]);
+	assert.deepEqual([log.count({ ...query, key: one }), log.count({ ...query, key: other })], [2, 1]);
+	const about = { member_id: "a", realm_id: "r", realm: "shop", environment: "dev" };
+	const range = { starts: ["2000-01-01T00:00:00.000Z"], end: "2100-01-01T00:00:00.000Z" };
+	assert.deepEqual(auditDays(db).readsPerDay({ ...about, key: other }, range, 100).reads, [1]);
 });
 
 test("a segment is added after a gap that another program left in the log", () => {

@@ -37,8 +37,11 @@ const HASH = 6;
 /** Bytes of an offset in a block, and in a segment. */
 export const OFFSET = { block: 1, segment: 2 };
 
-/** Hashes the term of a key. Other keys may have the same hash. */
-export const keyHash = (term: string) => Number.parseInt(hash("sha256", term, "hex").slice(0, 2 * HASH), 16);
+/** Hashes the term of a key to hexadecimal digits. Other keys may have the same hash. */
+const hexHash = (term: string) => hash("sha256", term, "hex").slice(0, 2 * HASH);
+
+/** Returns the same hash as a number. */
+export const keyHash = (term: string) => Number.parseInt(hexHash(term), 16);
 
 /** Finds the offsets in the entries of any of these hashes. @param width bytes of an offset */
 export function offsetsOfKeys(entries: Buffer, width: number, hashes: ReadonlySet<number>): number[] {
@@ -105,9 +108,8 @@ interface Block {
 export function blockMaker(db: Database): (block: number, before: string) => Block {
 	const events = db.prepare(EVENTS_OF);
 	return (block, before) => {
-		let [earliest, latest, end] = ["", before, 0];
+		let [earliest, latest, keys] = ["", before, ""];
 		const offsets = new Map<string, number[]>();
-		const keys = Buffer.alloc(BLOCK * (HASH + OFFSET.block));
 		const first = block * BLOCK;
 		const found = events.all(first, first + BLOCK) as (Termed & { seq: number; timestamp: string })[];
 		for (const { seq, timestamp, ...termed } of found) {
@@ -115,8 +117,7 @@ export function blockMaker(db: Database): (block: number, before: string) => Blo
 			if (timestamp > latest) latest = timestamp;
 			for (const term of termsOf(termed)) {
 				if (isOfKey(term)) {
-					end = keys.writeUIntBE(keyHash(term), end, HASH);
-					end = keys.writeUInt8(seq - first, end);
+					keys += hexHash(term) + (seq - first).toString(16).padStart(2, "0");
 					continue;
 				}
 				const own = offsets.get(term);
@@ -128,7 +129,7 @@ export function blockMaker(db: Database): (block: number, before: string) => Blo
 			earliest,
 			latest,
 			offsets: new Map(Array.from(offsets, ([term, own]) => [term, Buffer.from(own)])),
-			keys: keys.subarray(0, end),
+			keys: Buffer.from(keys, "hex"),
 		};
 	};
 }
