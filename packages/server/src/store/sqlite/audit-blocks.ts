@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import type { StoredEvent } from "../../audit/model.ts";
 
@@ -43,6 +44,58 @@ export function termsOf({ type, actor, realm_id, realm, data }: Termed): string[
 	];
 }
 
+/** Tells whether a term is of a key. */
+export const isOfKey = (term: string) => term.startsWith("key ");
+
+/** Bytes of a key's hash in an entry, before the offset of an event. */
+const HASH = 6;
+
+/** Bytes of an offset in a block, and in a segment. */
+export const OFFSET = { block: 1, segment: 2 };
+
+/** Hashes the term of a key to hexadecimal digits. Other keys may have the same hash. */
+const hexHash = (term: string) => hash("sha256", term, "hex").slice(0, 2 * HASH);
+
+/** Returns the same hash as a number. */
+export const keyHash = (term: string) => Number.parseInt(hexHash(term), 16);
+
+/** Finds the offsets in the entries of any of these hashes. @param width bytes of an offset */
+export function offsetsOfKeys(entries: Buffer, width: number, hashes: ReadonlySet<number>): number[] {
+	const found: number[] = [];
+	// Another program may have left half an entry.
+	for (let at = 0; at + HASH + width <= entries.length; at += HASH + width)
+		if (hashes.has(entries.readUIntBE(at, HASH))) found.push(entries.readUIntBE(at + HASH, width));
+	return found;
+}
+
+/** Blocks in a segment, and the parts into which its keys are divided by the first six bits of their hashes. */
+export const SEGMENT = 64;
+
+/** Returns the first block of a block's segment. */
+export const segmentOf = (block: number) => block - (block % SEGMENT);
+
+/** Names the term of a segment's keys with hashes that begin like this one. */
+export const partTerm = (hash: number) => `keys ${Math.floor(hash / 2 ** 42)}`;
+
+/** Makes the function that divides the keys of a segment, which its blocks have, into parts. @param first its first block */
+export function segmentMaker(db: Database): (first: number) => Map<string, Buffer> {
+	const blocks = db.prepare("SELECT block, keys FROM main.audit_block WHERE block >= ? AND block < ? ORDER BY block");
+	return (first) => {
+		const parts = new Map<string, Buffer[]>();
+		for (const { block, keys } of blocks.all(first, first + SEGMENT) as { block: number; keys: Buffer }[])
+			for (let at = 0; at + HASH < keys.length; at += HASH + OFFSET.block) {
+				const entry = Buffer.alloc(HASH + OFFSET.segment);
+				keys.copy(entry, 0, at, at + HASH);
+				entry.writeUIntBE((block - first) * BLOCK + keys.readUInt8(at + HASH), HASH, OFFSET.segment);
+				const term = partTerm(keys.readUIntBE(at, HASH));
+				const part = parts.get(term);
+				if (part === undefined) parts.set(term, [entry]);
+				else part.push(entry);
+			}
+		return new Map(Array.from(parts, ([term, entries]) => [term, Buffer.concat(entries)]));
+	};
+}
+
 /** Reads an event's facts. Another program may have stored none. */
 function factsIn(data: string): Record<string, unknown> {
 	try {
@@ -61,29 +114,44 @@ interface Block {
 	earliest: string;
 	/** The latest time of its events and of all before them, ISO 8601 UTC. */
 	latest: string;
-	/** Offsets of each term's events from the block's first number, ascending. */
-	offsets: Map<string, number[]>;
+	/** Offsets of the events of each term, but keys, from the block's first number, ascending. */
+	offsets: Map<string, Buffer>;
+	/** An entry for each event that names a key, in order. */
+	keys: Buffer;
 }
 
 /** Makes the function that makes a block from its events. @param before the latest time before the block */
-function blockMaker(db: Database): (block: number, before: string) => Block {
+export function blockMaker(db: Database): (block: number, before: string) => Block {
 	const events = db.prepare(EVENTS_OF);
 	return (block, before) => {
-		const made: Block = { earliest: "", latest: before, offsets: new Map() };
+		let [earliest, latest, keys] = ["", before, ""];
+		const offsets = new Map<string, number[]>();
 		const first = block * BLOCK;
 		const found = events.all(first, first + BLOCK) as (Termed & { seq: number; timestamp: string })[];
 		for (const { seq, timestamp, ...termed } of found) {
-			if (made.earliest === "" || timestamp < made.earliest) made.earliest = timestamp;
-			if (timestamp > made.latest) made.latest = timestamp;
+			if (earliest === "" || timestamp < earliest) earliest = timestamp;
+			if (timestamp > latest) latest = timestamp;
 			for (const term of termsOf(termed)) {
-				const offsets = made.offsets.get(term);
-				if (offsets === undefined) made.offsets.set(term, [seq - first]);
-				else if (offsets.at(-1) !== seq - first) offsets.push(seq - first);
+				if (isOfKey(term)) {
+					keys += hexHash(term) + (seq - first).toString(16).padStart(2, "0");
+					continue;
+				}
+				const own = offsets.get(term);
+				if (own === undefined) offsets.set(term, [seq - first]);
+				else if (own.at(-1) !== seq - first) own.push(seq - first);
 			}
 		}
-		return made;
+		return {
+			earliest,
+			latest,
+			offsets: new Map(Array.from(offsets, ([term, own]) => [term, Buffer.from(own)])),
+			keys: Buffer.from(keys, "hex"),
+		};
 	};
 }
+
+/** Facts of a block by which the next one is made. */
+type StoredBlock = Pick<Block, "latest"> & { block: number };
 
 const NEWEST = "SELECT block, latest FROM main.audit_block ORDER BY block DESC LIMIT 1";
 
@@ -101,27 +169,31 @@ export interface BlockWriter {
 /** Makes the writer of blocks. */
 export function blockWriter(db: Database): BlockWriter {
 	const make = blockMaker(db);
+	const divide = segmentMaker(db);
 	const newestBlock = db.prepare(NEWEST);
 	const nextEvent = db.prepare("SELECT min(seq) FROM main.audit_event WHERE seq >= ?").pluck();
-	const addBlock = db.prepare("INSERT INTO main.audit_block (block, earliest, latest) VALUES (?, ?, ?)");
+	const addBlock = db.prepare("INSERT INTO main.audit_block (block, earliest, latest, keys) VALUES (?, ?, ?, ?)");
 	// Another program may have left postings of a block that is not there.
 	const addPosting = db.prepare("INSERT OR REPLACE INTO main.audit_posting (term, block, offsets) VALUES (?, ?, ?)");
+	const addAll = (block: number, offsets: Iterable<[term: string, offsets: Buffer]>) => {
+		for (const [term, own] of offsets) addPosting.run(term, block, own);
+	};
 	const writer = {
 		due: 0,
 		add(newest: number) {
-			const last = newestBlock.get() as { block: number; latest: string } | undefined;
-			let latest = last?.latest ?? "";
-			let block = (last?.block ?? -1) + 1;
-			for (let added = 0; added < MOST_AT_ONCE && lastOf(block) <= newest; added++, block++) {
+			let last = (newestBlock.get() as StoredBlock | undefined) ?? { block: -1, latest: "" };
+			for (let added = 0; added < MOST_AT_ONCE && lastOf(last.block + 1) <= newest; added++) {
 				// Another program may have left a gap that no loop gets through.
-				block = Math.floor((nextEvent.get(block * BLOCK) as number) / BLOCK);
+				const block = Math.floor((nextEvent.get((last.block + 1) * BLOCK) as number) / BLOCK);
 				if (lastOf(block) > newest) break;
-				const made = make(block, latest);
-				latest = made.latest;
-				addBlock.run(block, made.earliest, latest);
-				for (const [term, offsets] of made.offsets) addPosting.run(term, block, Buffer.from(offsets));
+				const segment = segmentOf(last.block);
+				if (segmentOf(block) > segment) addAll(segment, divide(segment));
+				const { earliest, latest, offsets, keys } = make(block, last.latest);
+				addBlock.run(block, earliest, latest, keys);
+				addAll(block, offsets);
+				last = { block, latest };
 			}
-			writer.due = lastOf(block);
+			writer.due = lastOf(last.block + 1);
 		},
 	};
 	return writer;
@@ -135,31 +207,3 @@ export function addAllBlocks(db: Database): void {
 
 /** Returns the number of a block's last event. */
 const lastOf = (block: number) => block * BLOCK + BLOCK - 1;
-
-/** Tells whether the stored blocks are those of the events. A database from before blocks has none. */
-export function areBlocksSound(db: Database): boolean {
-	if (db.prepare("SELECT 1 FROM main.sqlite_schema WHERE name = 'audit_posting'").get() === undefined) return true;
-	const make = blockMaker(db);
-	const posting = db.prepare("SELECT offsets FROM main.audit_posting WHERE term = ? AND block = ?").pluck();
-	let latest = "";
-	let postings = 0;
-	for (const stored of db.prepare("SELECT block, earliest, latest FROM main.audit_block ORDER BY block").iterate()) {
-		const { block, ...known } = stored as { block: number; earliest: string; latest: string };
-		const made = make(block, latest);
-		latest = made.latest;
-		if (known.earliest !== made.earliest || known.latest !== latest) return false;
-		for (const [term, offsets] of made.offsets) {
-			const found = posting.get(term, block) as Buffer | undefined;
-			if (found === undefined || !found.equals(Buffer.from(offsets))) return false;
-		}
-		postings += made.offsets.size;
-	}
-	return areAllThere(db) && db.prepare("SELECT count(*) FROM main.audit_posting").pluck().get() === postings;
-}
-
-/** Tells whether each event up to the newest block is in a block, and each block has events. */
-function areAllThere(db: Database): boolean {
-	const missing = `SELECT 1 FROM (SELECT DISTINCT seq / ${BLOCK} AS block FROM main.audit_event WHERE seq >= 0) AS own
-		WHERE own.block < (SELECT max(block) FROM main.audit_block) AND own.block NOT IN (SELECT block FROM main.audit_block) LIMIT 1`;
-	return db.prepare(missing).get() === undefined;
-}

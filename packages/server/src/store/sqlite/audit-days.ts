@@ -14,7 +14,7 @@ const FIRST =
 	"SELECT seq FROM audit_event NOT INDEXED WHERE seq >= @first AND timestamp >= @start ORDER BY seq LIMIT 1";
 /** Reads of values: a list without values, and a comparison, show none. */
 const READS = `SELECT seq FROM audit_event NOT INDEXED WHERE seq IN (SELECT value FROM json_each(@seqs)) AND realm_id = @realm_id
-	AND type IN ('secret.read', 'secret.list', 'secret.sync') AND coalesce(${fact("environment")}, '') IN ('', @environment)`;
+	AND type IN ('secret.read', 'secret.list', 'secret.sync') AND coalesce(${fact("key")}, @key) = @key AND coalesce(${fact("environment")}, '') IN ('', @environment)`;
 
 /** Questions about the log by day. They run in the reading worker. */
 export function auditDays(db: Database) {
@@ -48,7 +48,7 @@ export function auditDays(db: Database) {
 			const isRead = prepare(READS).pluck();
 			let [looked, whole] = [0, 0];
 			for (const seqs of inGroups(ofKey.walk(query, bounds.at(-1) ?? 0), bounds[0] ?? 0, GROUP)) {
-				const found = isRead.all({ seqs: JSON.stringify(seqs), realm_id, environment }) as number[];
+				const found = isRead.all({ seqs: JSON.stringify(seqs), realm_id, key, environment }) as number[];
 				for (const seq of found) {
 					const at = dayOf(bounds, seq);
 					reads[at] = (reads[at] ?? 0) + 1;

@@ -1,13 +1,26 @@
 import type { Database } from "better-sqlite3";
-import { BLOCK, type Termed, termsOf } from "./audit-blocks.ts";
+import {
+	BLOCK,
+	isOfKey,
+	keyHash,
+	OFFSET,
+	offsetsOfKeys,
+	partTerm,
+	segmentOf,
+	type Termed,
+	termsOf,
+} from "./audit-blocks.ts";
 import { createStatements } from "./statements.ts";
 import { allInTime, IN_TIME } from "./time-limit.ts";
 
 /** Finds events by their terms and by their time. */
 export interface AuditPostings {
-	/** Yields the numbers below one of the events that have any of these terms, newest first. @throws TookTooLong, at a number below all that it yielded */
+	/**
+	 * Yields the numbers below one of the events that have any of these terms, newest first. An event of another key, whose hash is the same, may be
+	 * among them. @throws TookTooLong, at a number below all that it yielded
+	 */
 	walk(terms: readonly string[], below: number): Generator<number>;
-	/** Counts the events of a term from a number on and below another. @throws TookTooLong */
+	/** Counts the events of a term from a number on and below another. The term is not a key's. @throws TookTooLong */
 	count(term: string, from: number, below: number): number;
 	/** Finds a number with no event of this time or later before it, at most a block too low. @param time ISO 8601 UTC */
 	firstSince(time: string): number;
@@ -23,18 +36,31 @@ const TAIL = `SELECT seq, type, actor, realm_id, realm, data FROM audit_event NO
 const POSTINGS = "SELECT block, offsets FROM audit_posting WHERE term = ? AND block <= ? ORDER BY block DESC LIMIT ?";
 const COUNT =
 	"SELECT coalesce(sum(length(offsets)), 0) FROM audit_posting WHERE (block & 1023 OR in_time(block)) AND term = ? AND block >= ? AND block < ?";
+const KEYS =
+	"SELECT block, keys AS offsets FROM audit_block WHERE block >= ? AND block <= ? ORDER BY block DESC LIMIT ?";
 
-/** Highest number of blocks of one term read together. */
+/** Highest number of blocks read together. */
 const MOST_BLOCKS = 64;
 
-/** The events of one term, newest first. */
+/** Offsets of events in a block, or in the segment that begins with it. */
+interface Found {
+	block: number;
+	offsets: Iterable<number>;
+}
+
+/** Reads the offsets of some events in blocks up to one, the newest first. */
+type ReadBlocks = (last: number, limit: number) => Found[];
+
+/** The events of one term, or of some keys, newest first. */
 interface Run {
-	readonly term: string;
+	readonly read: ReadBlocks;
 	/** Numbers that are known, the lowest first. */
 	ahead: number[];
 	/** Blocks to read next. */
 	limit: number;
 }
+
+type Prepare = ReturnType<typeof createStatements>;
 
 /** Makes the questions about blocks, and about the events behind the last one. They see what the connection sees when each is asked. */
 export function auditPostings(db: Database): AuditPostings {
@@ -59,7 +85,7 @@ export function auditPostings(db: Database): AuditPostings {
 		const first = indexed();
 		const wanted = new Set(terms);
 		yield* behind(Math.max(first, from), wanted, below);
-		yield* merge(wanted, Math.min(first, below));
+		yield* merge(readsOf(prepare, wanted, first), Math.min(first, below));
 	}
 
 	function countSingly(term: string, from: number, below: number): number {
@@ -93,15 +119,13 @@ export function auditPostings(db: Database): AuditPostings {
 	};
 }
 
-/** Makes the walk through the blocks' events of some terms below a number. An event can have two of the terms. */
-function merger(
-	prepare: ReturnType<typeof createStatements>,
-): (terms: Iterable<string>, below: number) => Generator<number> {
+/** Makes the merge of runs below a number. An event can be in two of them. */
+function merger(prepare: Prepare): (reads: Iterable<ReadBlocks>, below: number) => Generator<number> {
 	/** Reads a run's next numbers below one. @returns false when there is none */
 	function refill(run: Run, below: number): boolean {
-		prepare("SELECT in_time(?)").get(below - 1);
 		for (let block = Math.floor((below - 1) / BLOCK); ; ) {
-			const rows = prepare(POSTINGS).all(run.term, block, run.limit) as { block: number; offsets: Buffer }[];
+			prepare("SELECT in_time(?)").get(below - 1);
+			const rows = run.read(block, run.limit);
 			run.ahead = rows.reverse().flatMap((row) => numbersIn(row).filter((seq) => seq < below));
 			run.limit = Math.min(MOST_BLOCKS, run.limit * 4);
 			const [oldest] = rows;
@@ -110,8 +134,8 @@ function merger(
 		}
 	}
 
-	return function* merge(terms: Iterable<string>, below: number): Generator<number> {
-		const all = [...terms].map((term): Run => ({ term, ahead: [], limit: 1 }));
+	return function* merge(reads: Iterable<ReadBlocks>, below: number): Generator<number> {
+		const all = Array.from(reads, (read): Run => ({ read, ahead: [], limit: 1 }));
 		const runs = all.filter((run) => refill(run, below));
 		runs.sort((one, other) => head(one) - head(other));
 		let last = below;
@@ -124,7 +148,31 @@ function merger(
 	};
 }
 
-function numbersIn({ block, offsets }: { block: number; offsets: Buffer }): number[] {
+/** Yields the reads of the terms. @param first number of the first event that no block has */
+function* readsOf(prepare: Prepare, terms: ReadonlySet<string>, first: number): Generator<ReadBlocks> {
+	const hashes: number[] = [];
+	for (const term of terms)
+		if (isOfKey(term)) hashes.push(keyHash(term));
+		else yield (last, limit) => prepare(POSTINGS).all(term, last, limit) as Found[];
+	if (hashes.length > 0) yield* readsOfKeys(prepare, hashes, first);
+}
+
+/** Yields the reads of keys: of the newest blocks, and of each part of the segments before. */
+function* readsOfKeys(prepare: Prepare, hashes: readonly number[], first: number): Generator<ReadBlocks> {
+	const among = (rows: unknown[], width: number, own: ReadonlySet<number>) =>
+		(rows as { block: number; offsets: Buffer }[]).map(({ block, offsets }) => ({
+			block,
+			offsets: offsetsOfKeys(offsets, width, own),
+		}));
+	const [behind, all] = [segmentOf(first / BLOCK - 1), new Set(hashes)];
+	yield (last, limit) => among(prepare(KEYS).all(behind, last, limit), OFFSET.block, all);
+	for (const [term, some] of Map.groupBy(all, partTerm)) {
+		const own = new Set(some);
+		yield (last, limit) => among(prepare(POSTINGS).all(term, last, limit), OFFSET.segment, own);
+	}
+}
+
+function numbersIn({ block, offsets }: Found): number[] {
 	return Array.from(offsets, (offset) => block * BLOCK + offset);
 }
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { anEvent, MADE_AT } from "../../testing/rows.ts";
 import { makeFolder } from "../../testing/store.ts";
-import { areBlocksSound, BLOCK } from "./audit-blocks.ts";
+import { areBlocksSound } from "./audit-block-check.ts";
+import { BLOCK } from "./audit-blocks.ts";
 import { beginBulkLoad } from "./bulk-load.ts";
 import { openReader } from "./open.ts";
 

@@ -89,7 +89,7 @@ test("no more sets of a key, and no more former slugs, are read than can be merg
 });
 
 const PAGES: [what: string, scopes: EventScope[], looks: number][] = [
-	["runs that are merged", QUERY.scopes, 40],
+	["runs that are merged", QUERY.scopes, 60],
 	["all events", [{ realm_ids: [one.id, two.id] }], 2],
 ];
 

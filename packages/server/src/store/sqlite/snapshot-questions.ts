@@ -6,7 +6,7 @@ import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { system } from "../../system.ts";
 import { columnsOf } from "../row-kinds.ts";
 import { adoptionPreview } from "./adoption-preview.ts";
-import { areBlocksSound } from "./audit-blocks.ts";
+import { areBlocksSound } from "./audit-block-check.ts";
 import { schemaOf } from "./migrate.ts";
 import { compareRows } from "./row-comparison.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
