@@ -9,7 +9,7 @@ import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts
 import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, diskFull, refusedAs, STORAGE_EXIT_CODE } from "./failure.ts";
 import { restoreBuffers } from "./thread-buffers.ts";
-import type { WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
+import type { EventsReport, WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
 
 /** Operations that are sent without waiting for the turn of the event loop to end: the writer works while this thread goes on. */
 const EARLY = 4;
@@ -83,6 +83,7 @@ export class Writer implements WriteQueue {
 				reject(new FatalError("the writer thread did not start", STORAGE_EXIT_CODE, { cause })),
 			);
 			worker.once("message", (message: WriterMessage) => {
+				if (isOfEvents(message)) return;
 				if (message.kind === "ready") {
 					this.#tip = message.tip;
 					resolve();
@@ -173,6 +174,12 @@ export class Writer implements WriteQueue {
 	}
 
 	#receive(message: WriterMessage): void {
+		if (isOfEvents(message)) {
+			const [count, seq, hash] = message;
+			const tip = { seq, hash: Buffer.from(hash, "latin1") };
+			this.#settle(this.#inFlight.splice(0, count), { count, outcomes: undefined, tip });
+			return;
+		}
 		if (message.kind === "guarded") {
 			this.#guarding.shift()?.(message.altered);
 			return;
@@ -213,6 +220,8 @@ export class Writer implements WriteQueue {
 		this.#listener.onFailure(failure);
 	}
 }
+
+const isOfEvents = (message: WriterMessage): message is EventsReport => Array.isArray(message);
 
 function settle(waiting: Waiting, outcome: Outcome): void {
 	if ("done" in outcome) waiting.resolve(outcome.done);
