@@ -14,6 +14,9 @@ import type { EventsReport, WriterInput, WriterMessage, WriterRequest } from "./
 /** Operations that are sent without waiting for the turn of the event loop to end: the writer works while this thread goes on. */
 const EARLY = 4;
 
+/** The same while the writer is at work: it takes what has arrived when it is ready, and each message costs as much as an event. */
+const EARLY_WHILE_BUSY = 16;
+
 interface Waiting {
 	operation: Operation;
 	resolve(value: unknown): void;
@@ -162,7 +165,8 @@ export class Writer implements WriteQueue {
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ operation, resolve, reject });
 			this.#scheduled ??= setImmediate(() => this.#sendWaiting());
-			if (this.#waiting.length >= EARLY) this.#sendWaiting();
+			const isIdle = this.#inFlight.length === 0;
+			if (this.#waiting.length >= (isIdle ? EARLY : EARLY_WHILE_BUSY)) this.#sendWaiting();
 		});
 	}
 
@@ -177,7 +181,7 @@ export class Writer implements WriteQueue {
 		if (isOfEvents(message)) {
 			const [count, seq, hash] = message;
 			const tip = { seq, hash: Buffer.from(hash, "latin1") };
-			this.#settle(this.#inFlight.splice(0, count), { count, outcomes: undefined, tip });
+			this.#answer({ count, outcomes: undefined, tip });
 			return;
 		}
 		if (message.kind === "guarded") {
@@ -195,7 +199,14 @@ export class Writer implements WriteQueue {
 			);
 			return;
 		}
-		this.#settle(this.#inFlight.splice(0, message.report.count), message.report);
+		this.#answer(message.report);
+	}
+
+	#answer(report: BatchReport): void {
+		const answered = this.#inFlight.splice(0, report.count);
+		// The writer goes on while the callers do.
+		if (this.#inFlight.length === 0 && this.#waiting.length > 0) this.#sendWaiting();
+		this.#settle(answered, report);
 	}
 
 	#settle(answered: Waiting[], { outcomes, tip }: BatchReport): void {
