@@ -25,12 +25,19 @@ interface Answers {
 	count: number;
 }
 
+/** The answers of one method and route. */
+interface Method {
+	readonly durations: Durations;
+	readonly byStatus: Map<number, Answers>;
+}
+
 const DURATION = "svc_http_request_duration_seconds";
 
 /** Adds the series of answered requests. They are counted here: prom-client makes a text of the labels twice a request, in 2 µs. */
 export function addRequestMetrics(registers: Registry[]): RequestCounts {
-	const answers = new Map<string, Answers>();
-	const durations = new Map<string, Durations>();
+	const answers: Answers[] = [];
+	const durations: Durations[] = [];
+	const byRoute = new Map<string, Map<string, Method>>();
 	new prometheus.Counter({
 		name: "svc_http_requests_total",
 		help: "Answered requests",
@@ -38,7 +45,7 @@ export function addRequestMetrics(registers: Registry[]): RequestCounts {
 		registers,
 		collect() {
 			this.reset();
-			for (const { durations, status, count } of answers.values())
+			for (const { durations, status, count } of answers)
 				this.labels(durations.labels.method, durations.labels.route, String(status)).inc(count);
 		},
 	});
@@ -48,31 +55,41 @@ export function addRequestMetrics(registers: Registry[]): RequestCounts {
 			name: DURATION,
 			help: "Time to answer",
 			type: "histogram",
-			values: [...durations.values()].flatMap(seriesOf),
+			values: durations.flatMap(seriesOf),
 		}),
 	};
 	for (const registry of registers) registry.registerMetric(histogram as never);
-	const find = (name: string, method: string, route: string, status: number) => {
-		const key = `${method} ${route}`;
-		const found = durations.get(key) ?? { labels: { method, route }, within: [...BOUNDS_S, 0].fill(0), seconds: 0 };
-		durations.set(key, found);
-		const made = { status, durations: found, count: 0 };
-		answers.set(name, made);
-		return made;
+	const add = (method: string, route: string) => {
+		const made = { labels: { method, route }, within: [...BOUNDS_S, 0].fill(0), seconds: 0 };
+		durations.push(made);
+		return { durations: made, byStatus: new Map<number, Answers>() };
 	};
 	return {
 		note(method, route, status, seconds) {
-			const name = `${method} ${route} ${status}`;
-			const answer = answers.get(name) ?? find(name, method, route, status);
+			const methods = inserted(byRoute, route, () => new Map<string, Method>());
+			const { durations, byStatus } = inserted(methods, method, () => add(method, route));
+			const answer = inserted(byStatus, status, () => {
+				const made = { status, durations, count: 0 };
+				answers.push(made);
+				return made;
+			});
 			answer.count++;
-			const { durations } = answer;
 			durations.seconds += seconds;
 			let at = 0;
 			while (at < BOUNDS_S.length && seconds > (BOUNDS_S[at] as number)) at++;
 			durations.within[at] = (durations.within[at] as number) + 1;
 		},
-		totals: () => sumUp(answers.values(), durations.values()),
+		totals: () => sumUp(answers, durations),
 	};
+}
+
+/** Finds an entry, or makes it. A text made of all keys would be hashed at each request. */
+function inserted<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+	const found = map.get(key);
+	if (found !== undefined) return found;
+	const made = make();
+	map.set(key, made);
+	return made;
 }
 
 /** Writes the series of a histogram: the requests within each bound, their time and their number. */

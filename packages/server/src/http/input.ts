@@ -99,6 +99,19 @@ function withSpaces(bytes: Buffer): Buffer {
 }
 
 /**
+ * Segments `.` and `..` in any spelling, and backslashes. A URL parser resolves them before the router sees the path:
+ * DELETE …/secrets/../../other would delete a realm. And U+0000: nothing has it in its name, and PostgreSQL refuses it.
+ */
+const ODD_PATH = /^[^?]*(?:\\|%00|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
+/** Every odd path has one of these, and few others do: to look for them takes a tenth of the time. */
+const PERHAPS_ODD = /[\\%]|\/\./;
+
+/** Tells whether a request's target has a path that a URL parser would resolve, or a name that nothing has. */
+export function isOdd(target: string): boolean {
+	return PERHAPS_ODD.test(target) && ODD_PATH.test(target);
+}
+
+/**
  * Splits the query of a request's target, and refuses a parameter given twice. (URLSearchParams takes 4 µs for `env=prod`,
  * a tenth of the whole request.)
  * @throws AppError bad_request

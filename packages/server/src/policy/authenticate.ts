@@ -5,8 +5,9 @@ import { AppError, unauthorized } from "../errors.ts";
 import { hasExpired } from "../expiry.ts";
 import type { FactorStore, SecondFactor } from "../factors/model.ts";
 import type { Identify } from "../http/route.ts";
+import type { Awaitable } from "../operation.ts";
 import type { System } from "../system.ts";
-import { FOR_BACKUPS, type TokenStore } from "../tokens/model.ts";
+import { FOR_BACKUPS, type TokenOwner, type TokenStore } from "../tokens/model.ts";
 import { logRefusal, type RefusalNeeds, refuseBackupToken, refuseMachine } from "./authorize.ts";
 import { type Actor, MAX_AGENT, SCOPES, type Scope } from "./model.ts";
 
@@ -64,13 +65,17 @@ function noFactor(): AppError {
 
 type Identity = Omit<Actor, "request_id" | "ip" | "grants">;
 
-function findIdentity(needs: IdentityNeeds, token: string): Promise<Identity | undefined> {
+function findIdentity(needs: IdentityNeeds, token: string): Awaitable<Identity | undefined> {
 	return token.startsWith("svc_") ? byApiToken(needs, token) : bySession(needs, token);
 }
 
-async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity | undefined> {
+function byApiToken(needs: IdentityNeeds, token: string): Awaitable<Identity | undefined> {
 	const digest = tokenDigest(token);
-	const owner = digest && (await needs.store.tokens.owner(digest));
+	const owner = digest && needs.store.tokens.owner(digest);
+	return owner instanceof Promise ? owner.then((found) => identityOf(needs, found)) : identityOf(needs, owner);
+}
+
+function identityOf(needs: IdentityNeeds, owner: TokenOwner | undefined): Identity | undefined {
 	if (owner === undefined) return undefined;
 	const now = needs.system.now();
 	if (hasExpired(owner.expires_at, now)) return undefined;
@@ -85,7 +90,7 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 		instance_admin,
 		machine,
 		payer,
-		scopes: isForBackups ? [] : (owner.scopes.split(",") as Scope[]),
+		scopes: isForBackups ? [] : scopesIn(owner.scopes),
 		purpose: isForBackups ? FOR_BACKUPS : undefined,
 		token_id: id,
 		jti: undefined,
@@ -94,6 +99,17 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 		engines: engines === null ? null : (JSON.parse(engines) as string[]),
 		expires_at,
 	};
+}
+
+/** Scopes by their text: there are few. */
+const SCOPES_BY_TEXT = new Map<string, readonly Scope[]>();
+
+function scopesIn(text: string): readonly Scope[] {
+	const known = SCOPES_BY_TEXT.get(text);
+	if (known !== undefined) return known;
+	const scopes = text.split(",") as Scope[];
+	SCOPES_BY_TEXT.set(text, scopes);
+	return scopes;
 }
 
 /** Records a token's last use, at most once a minute, without delaying the request. */

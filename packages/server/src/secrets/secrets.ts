@@ -14,7 +14,7 @@ import type { AccountSemaphore } from "../semaphore.ts";
 import type { System } from "../system.ts";
 import type { SecretStore, SecretVersion, SetSecret, VersionInfo } from "./model.ts";
 import { realmFull, secretNotFound, versionMoved } from "./refusals.ts";
-import { openStored, openValue, sealValue } from "./value.ts";
+import { openedValue, openStored, openValue, sealValue } from "./value.ts";
 
 /** Dependencies of the secret rules. */
 export interface SecretNeeds extends AccessNeeds {
@@ -130,10 +130,13 @@ export async function getSecret(
 ): Promise<SecretValue> {
 	const { environment, key } = name;
 	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:read", environment });
-	const row = await find(needs, realm.id, name, version);
+	const { secrets } = needs.store;
+	const row =
+		version === undefined ? await secrets.get(realm.id, environment, key) : await find(needs, realm.id, name, version);
+	if (row === undefined) throw secretNotFound();
 	const now = needs.system.now();
 	const { version: found, created_at: updated_at } = row;
-	const value = await openValue(needs, row);
+	const value = openedValue(row) ?? (await openValue(needs, row));
 	const secret = { key, value, environment, version: found, updated_at, is_expired: isExpired(row, now) };
 	if (secret.is_expired && needs.enforce_expiry) throw secretNotFound();
 	await needs.store.audit.append(eventBy(actor, now, "secret.read", realm, { key, environment, version: found, via }));

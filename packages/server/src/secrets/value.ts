@@ -67,6 +67,11 @@ export async function openStored(needs: { keyring: Keys }, row: SecretVersion): 
 	throw new AppError("internal_error", `a stored value cannot be opened: ${hint}`);
 }
 
+/** Finds a value that another reading of the same cached row has opened; undefined when there is none. */
+export function openedValue(row: SecretVersion): string | undefined {
+	return row.pre_encrypted ? undefined : opened?.get(row);
+}
+
 /**
  * Opens a stored value for reading: opens text that the caller sealed with our portable key, too, or returns it as it is when it is
  * not ours.

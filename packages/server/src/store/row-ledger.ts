@@ -202,13 +202,21 @@ export function differingSums(found: KeySums, { sums, newest }: RowState): Recor
 	return { access: differs(({ access }) => access), content: differs(({ content }) => content) };
 }
 
-function textOf({ seq, hash, rows: { active, sums, newest, keys } }: Tip): string {
+/** The rows that a tip was written of last, and their part of its text: most transactions only add events. */
+let written: { rows: RowState; text: string } | undefined;
+
+function textOf({ seq, hash, rows }: Tip): string {
+	if (written?.rows !== rows) written = { rows, text: JSON.stringify(textsOfRows(rows)).slice(1) };
+	return `{"seq":${seq},"hash":"${hash.toString("hex")}",${written.text}`;
+}
+
+function textsOfRows({ active, sums, newest, keys }: RowState): Omit<TipText, "seq" | "hash"> {
 	const former = [...sums].filter(([key, { access, content }]) => key !== active && (access !== 0n || content !== 0n));
-	const text: TipText = { seq, hash: hash.toString("hex"), ...textsOf(sums.get(active)) };
+	const text: Omit<TipText, "seq" | "hash"> = textsOf(sums.get(active));
 	if (newest !== undefined) text.newest = newest;
 	if (keys > 0) text.keys = keys;
 	if (former.length > 0) text.former = Object.fromEntries(former.map(([key, own]) => [key, textsOf(own)]));
-	return JSON.stringify(text);
+	return text;
 }
 
 function sumsIn({ access, content }: SumTexts): RowSums {

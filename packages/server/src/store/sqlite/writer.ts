@@ -9,10 +9,13 @@ import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts
 import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, diskFull, refusedAs, STORAGE_EXIT_CODE } from "./failure.ts";
 import { restoreBuffers } from "./thread-buffers.ts";
-import type { WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
+import type { EventsReport, WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
 
 /** Operations that are sent without waiting for the turn of the event loop to end: the writer works while this thread goes on. */
 const EARLY = 4;
+
+/** The same while the writer is at work: it takes what has arrived when it is ready, and each message costs as much as an event. */
+const EARLY_WHILE_BUSY = 16;
 
 interface Waiting {
 	operation: Operation;
@@ -83,6 +86,7 @@ export class Writer implements WriteQueue {
 				reject(new FatalError("the writer thread did not start", STORAGE_EXIT_CODE, { cause })),
 			);
 			worker.once("message", (message: WriterMessage) => {
+				if (isOfEvents(message)) return;
 				if (message.kind === "ready") {
 					this.#tip = message.tip;
 					resolve();
@@ -161,7 +165,8 @@ export class Writer implements WriteQueue {
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ operation, resolve, reject });
 			this.#scheduled ??= setImmediate(() => this.#sendWaiting());
-			if (this.#waiting.length >= EARLY) this.#sendWaiting();
+			const isIdle = this.#inFlight.length === 0;
+			if (this.#waiting.length >= (isIdle ? EARLY : EARLY_WHILE_BUSY)) this.#sendWaiting();
 		});
 	}
 
@@ -173,6 +178,12 @@ export class Writer implements WriteQueue {
 	}
 
 	#receive(message: WriterMessage): void {
+		if (isOfEvents(message)) {
+			const [count, seq, hash] = message;
+			const tip = { seq, hash: Buffer.from(hash, "latin1") };
+			this.#answer({ count, outcomes: undefined, tip });
+			return;
+		}
 		if (message.kind === "guarded") {
 			this.#guarding.shift()?.(message.altered);
 			return;
@@ -188,7 +199,14 @@ export class Writer implements WriteQueue {
 			);
 			return;
 		}
-		this.#settle(this.#inFlight.splice(0, message.report.count), message.report);
+		this.#answer(message.report);
+	}
+
+	#answer(report: BatchReport): void {
+		const answered = this.#inFlight.splice(0, report.count);
+		// The writer goes on while the callers do.
+		if (this.#inFlight.length === 0 && this.#waiting.length > 0) this.#sendWaiting();
+		this.#settle(answered, report);
 	}
 
 	#settle(answered: Waiting[], { outcomes, tip }: BatchReport): void {
@@ -213,6 +231,8 @@ export class Writer implements WriteQueue {
 		this.#listener.onFailure(failure);
 	}
 }
+
+const isOfEvents = (message: WriterMessage): message is EventsReport => Array.isArray(message);
 
 function settle(waiting: Waiting, outcome: Outcome): void {
 	if ("done" in outcome) waiting.resolve(outcome.done);
