@@ -20,7 +20,13 @@ import { makeTemporary } from "./test/temporary.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** Slow ones first, and before them the long ones: towards the end, no processor waits for the other. */
-const PATTERNS = ["test/**/*.test.ts", "plugins/**/*.test.ts", "scripts/**/*.test.ts", "packages/**/*.test.ts"];
+const PATTERNS = [
+	"test/**/*.test.ts",
+	"packages/server/src/{store,leases,engines}/**/*.test.ts",
+	"plugins/**/*.test.ts",
+	"scripts/**/*.test.ts",
+	"packages/**/*.test.ts",
+];
 
 /** Tests that kill, cut power, load, wait for real deadlines, or run every command of the documentation. */
 const LONG = /\.long\.test\.ts$/;
@@ -42,7 +48,6 @@ const { values, positionals } = parseArgs({
 const files = filesOf(positionals, values.all);
 if (files.length === 0) throw new Error("no test file has such a name");
 
-// biome-ignore lint/style/noProcessEnv: test files get what this run got
 const { env } = process;
 using folder = makeTemporary(env, { inMemory: !values.all });
 env.TMPDIR = folder.path;
@@ -71,7 +76,7 @@ process.exitCode = hasPassed ? 0 : 1;
 
 /** Makes the single binary, or says why the tests start the sources instead. */
 async function binary(): Promise<Built | undefined> {
-	if (skipWithoutStrip === false) return buildBinary();
+	if (skipWithoutStrip === false) return buildBinary({ hasCheapPasswords: true });
 	write(`svc is started from source, which takes twice as long: ${skipWithoutStrip}\n`);
 	return undefined;
 }
@@ -80,12 +85,12 @@ function filesOf(patterns: readonly string[], isAll: boolean): string[] {
 	const exclude = (path: string) => path.includes("node_modules");
 	const found = (pattern: string) => globSync(resolve(ROOT, pattern), { exclude }).sort();
 	if (patterns.length > 0) return patterns.flatMap(found);
-	const all = PATTERNS.flatMap(found);
+	const all = [...new Set(PATTERNS.flatMap(found))];
 	const quick = all.filter((file) => !LONG.test(file));
 	return isAll ? [...all.filter((file) => LONG.test(file)), ...quick] : quick;
 }
 
 /** Processes at once. Quick tests wait more than they compute; the long ones measure and load the machine by themselves. */
 function widthOf(given: string | undefined, isAll: boolean): number {
-	return given === undefined ? availableParallelism() + (isAll ? 0 : 1) : Number(given);
+	return given === undefined ? availableParallelism() + (isAll ? 0 : 2) : Number(given);
 }

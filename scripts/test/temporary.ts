@@ -24,7 +24,7 @@ export function makeTemporary({ TMPDIR }: NodeJS.ProcessEnv, { inMemory }: { inM
 		if (startsPrograms(folder.path)) return folder;
 		folder[Symbol.dispose]();
 	}
-	return makeIn(tmpdir());
+	return makeIn(TMPDIR ?? tmpdir());
 }
 
 function makeIn(parent: string): Temporary {

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { type Answer, api } from "../harness/client.ts";
 import { MEMO_ENGINES } from "../harness/engine-requests.ts";
 import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
-import { requestTo } from "../harness/requests.ts";
+import { type PreparedRequest, requestTo } from "../harness/requests.ts";
 import type { ErrorBody } from "../harness/resources.ts";
 import { WITHOUT_PROVIDER } from "../harness/sso-requests.ts";
 import { CREDENTIALS, type Credential, createWorld, PERSONAS, type Persona, type World } from "../harness/world.ts";
@@ -57,12 +57,31 @@ function expected(
 		: { status: 403, code: "insufficient_scope" };
 }
 
-async function attempt(endpoint: Endpoint, persona?: Persona, credential: Credential = "session"): Promise<Answer> {
-	const person = persona && world.people[persona];
-	const scopes = credential === "session" ? "read" : credential;
-	const { path, body } = await requestTo(endpoint.name)(world, { person, scopes });
+type Requests = (persona: Persona | undefined, credential: Credential, isRefused: boolean) => Promise<PreparedRequest>;
+
+/** Prepares requests. One that is refused leaves what it concerns as it was: it serves all refused attempts of a person. */
+function requestsTo({ name }: Endpoint): Requests {
+	const refused = new Map<Persona | undefined, Promise<PreparedRequest>>();
+	const prepare = async (persona: Persona | undefined, credential: Credential) => {
+		const scopes = credential === "session" ? "read" : credential;
+		return requestTo(name)(world, { person: persona && world.people[persona], scopes });
+	};
+	return (persona, credential, isRefused) => {
+		const known = isRefused ? refused.get(persona) : undefined;
+		const request = known ?? prepare(persona, credential);
+		if (isRefused) refused.set(persona, request);
+		return request;
+	};
+}
+
+async function send(
+	{ method }: Endpoint,
+	{ path, body }: PreparedRequest,
+	persona?: Persona,
+	credential: Credential = "session",
+): Promise<Answer> {
 	const token = persona && world.tokens[persona][credential];
-	return world.api.send(endpoint.method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
+	return world.api.send(method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
 }
 
 /** Returns no line for the expected answer, else one with the difference. */
@@ -81,12 +100,16 @@ for (const endpoint of ENDPOINTS) {
 		// Public routes ignore tokens, and two of them cost a password hash: one kind of token proves as much as four.
 		const credentials = least === "public" ? (["session"] as const) : CREDENTIALS;
 		const cells = PERSONAS.flatMap((persona) => credentials.map((credential) => ({ persona, credential })));
+		const requests = requestsTo(endpoint);
+		const attempt = async (right: Expected, persona?: Persona, credential: Credential = "session") => {
+			const request = await requests(persona, credential, right.status !== success);
+			const who = persona === undefined ? "anonymous" : `${persona}/${credential}`;
+			return difference(who, await send(endpoint, request, persona, credential), right);
+		};
 		const attempts = [
-			async () => difference("anonymous", await attempt(endpoint), nobody),
-			...cells.map(({ persona, credential }) => async () => {
-				const answer = await attempt(endpoint, persona, credential);
-				const right = expected(endpoint, persona, credential, success);
-				return difference(`${persona}/${credential}`, answer, right);
+			() => attempt(nobody),
+			...cells.map(({ persona, credential }) => {
+				return () => attempt(expected(endpoint, persona, credential, success), persona, credential);
 			}),
 		];
 		const differences: unknown[] = [];

@@ -155,14 +155,24 @@ function successOf({ name, success }: Endpoint): Expected {
 const holds = (scopes: string, needed: Scope): boolean =>
 	needed === "any" || needed.split(",").every((scope) => scopes.split(",").includes(scope));
 
-async function tryLimit(endpoint: Endpoint, limit: Limit): Promise<string[]> {
+/** Prepares one attempt for all that are refused: such a request leaves what it concerns as it was. */
+function preparedOnce(endpoint: Endpoint): () => Promise<Attempt> {
+	let prepared: Promise<Attempt> | undefined;
+	return () => {
+		prepared ??= prepare(endpoint, ALL);
+		return prepared;
+	};
+}
+
+async function tryLimit(endpoint: Endpoint, limit: Limit, refused: () => Promise<Attempt>): Promise<string[]> {
 	const { kind, scope } = endpoint;
-	const attempt = await prepare(endpoint, ALL);
+	const outcome: Outcome = KINDS[kind][limit];
+	const isRefused = outcome !== "ok" || scope === "session";
+	const attempt = await (isRefused ? refused() : prepare(endpoint, ALL));
 	// Only the instance admin makes a token for backups, which has no scopes.
 	const [maker, scopes] = limit === "backups" ? [world.people.instance, undefined] : [attempt.who, ALL];
 	const token = await newToken(maker, scopes, limitsOf(limit, endpoint, attempt));
-	const outcome: Outcome = KINDS[kind][limit];
-	const right = outcome !== "ok" ? REFUSALS[outcome] : scope === "session" ? NOT_A_SESSION : successOf(endpoint);
+	const right = outcome !== "ok" ? REFUSALS[outcome] : isRefused ? NOT_A_SESSION : successOf(endpoint);
 	return difference(
 		`limited to ${limit}`,
 		await send(endpoint, naming(endpoint, attempt.request, limit), token),
@@ -186,8 +196,7 @@ async function trySession(endpoint: Endpoint): Promise<string[]> {
 	return difference("a session", await send(endpoint, request, who.token), successOf(endpoint));
 }
 
-async function tryDead(endpoint: Endpoint, kind: (typeof DEAD)[number]): Promise<string[]> {
-	const { request } = await prepare(endpoint, ALL);
+async function tryDead(endpoint: Endpoint, kind: (typeof DEAD)[number], { request }: Attempt): Promise<string[]> {
 	return difference(kind, await send(endpoint, request, dead[kind]), NOBODY);
 }
 
@@ -205,11 +214,12 @@ for (const endpoint of ENDPOINTS) {
 			}
 			return;
 		}
+		const refused = preparedOnce(endpoint);
 		const differences = await Promise.all([
 			trySession(endpoint),
 			...SCOPES.map((scopes) => tryScopes(endpoint, scopes)),
-			...LIMITS.map((limit) => tryLimit(endpoint, limit)),
-			...DEAD.map((one) => tryDead(endpoint, one)),
+			...LIMITS.map((limit) => tryLimit(endpoint, limit, refused)),
+			...DEAD.map(async (one) => tryDead(endpoint, one, await refused())),
 		]);
 		assert.deepEqual(differences.flat(), []);
 	});

@@ -43,20 +43,25 @@ function findings(page: Page): Promise<string[]> {
 		violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200))))`);
 }
 
-for (const colorScheme of ["light", "dark"] as const) {
-	test(`axe finds nothing on any page, ${colorScheme}`, skip, async () => {
-		const { page, complaints, close } = await takeSeat(browser);
+/** Runs axe on a page, in both colour schemes. @returns the findings, named */
+async function findingsIn(page: Page, name: string): Promise<string[]> {
+	const found: string[] = [];
+	await page.evaluate(axe.source);
+	for (const colorScheme of ["light", "dark"] as const) {
 		await page.emulateMedia({ colorScheme });
-		const found: string[] = [];
-		await visitAll(page, world, async ({ name }) => {
-			await page.evaluate(axe.source);
-			found.push(...(await findings(page)).map((finding) => `${name}: ${finding}`));
-		});
-		assert.deepEqual(found, []);
-		assert.deepEqual(complaints, []);
-		await close();
-	});
+		found.push(...(await findings(page)).map((finding) => `${name}, ${colorScheme}: ${finding}`));
+	}
+	return found;
 }
+
+test("axe finds nothing on any page, light or dark", skip, async () => {
+	const { page, complaints, close } = await takeSeat(browser);
+	const found: string[] = [];
+	await visitAll(page, world, async ({ name }) => void found.push(...(await findingsIn(page, name))));
+	assert.deepEqual(found, []);
+	assert.deepEqual(complaints, []);
+	await close();
+});
 
 test(
 	"axe finds nothing where somebody with a passkey signs in, and changes the factors or the password",
@@ -65,13 +70,7 @@ test(
 		const seat = await takePasskeySeat({ ...world, root: world.admin, browser }, "with-a-passkey");
 		const { page, who, complaints } = seat;
 		const found: string[] = [];
-		const look = async (name: string) => {
-			await page.evaluate(axe.source);
-			for (const colorScheme of ["light", "dark"] as const) {
-				await page.emulateMedia({ colorScheme });
-				found.push(...(await findings(page)).map((finding) => `${name}, ${colorScheme}: ${finding}`));
-			}
-		};
+		const look = async (name: string) => void found.push(...(await findingsIn(page, name)));
 		await makePasskey(seat);
 		await look("recovery codes");
 		await page.reload();
@@ -98,16 +97,19 @@ const SPACING =
 const APPLY = `{ const sheet = new CSSStyleSheet(); sheet.replaceSync(${JSON.stringify(SPACING)}); document.adoptedStyleSheets = [sheet]; }`;
 
 test("no page is wider than the window at 320 and 640 pixels, with wide text, too", skip, async () => {
-	for (const width of [320, 640]) {
-		const { page, close } = await takeSeat(browser, { width });
-		await visitAll(page, world, async ({ name }) => {
-			const wide = () => page.evaluate("document.documentElement.scrollWidth");
-			assert.equal(await wide(), width, name);
-			await page.evaluate(APPLY);
-			assert.equal(await wide(), width, `${name} with wide text`);
-		});
-		await close();
-	}
+	const { page, close } = await takeSeat(browser);
+	const assertFits = async (name: string) => {
+		for (const width of [320, 640]) {
+			await page.setViewportSize({ width, height: 800 });
+			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width, `${name} at ${width}`);
+		}
+	};
+	await visitAll(page, world, async ({ name }) => {
+		await assertFits(name);
+		await page.evaluate(APPLY);
+		await assertFits(`${name} with wide text`);
+	});
+	await close();
 });
 
 /** Finds controls that are smaller than 24 pixels (WCAG 2.5.8); links in text are exempt. */

@@ -1,7 +1,6 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { TestContext } from "node:test";
 import { createRowMacs } from "../crypto/row-macs.ts";
 import { AppError } from "../errors.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../store/row-kinds.ts";
@@ -9,7 +8,7 @@ import { migrate } from "../store/sqlite/migrate.ts";
 import { openWriter } from "../store/sqlite/open.ts";
 import { guardReads, verified } from "../store/sqlite/row-guard.ts";
 import { checkIntegrity, keepTip, openChain, type TipKeeper } from "../store/sqlite/tip.ts";
-import { makeFolder } from "./store.ts";
+import { type Cleanup, makeFolder } from "./store.ts";
 import { createTestSystem } from "./system.ts";
 
 type Database = ReturnType<typeof openWriter>;
@@ -39,12 +38,12 @@ function copyEmpty(file: string): void {
 }
 
 /** A database that one connection writes guarded, one reads guarded, and one alters as another program does. */
-export async function openGuarded(t: TestContext) {
-	const file = join(await makeFolder(t), "svc.db");
+export async function openGuarded(cleanup: Cleanup) {
+	const file = join(await makeFolder(cleanup), "svc.db");
 	copyEmpty(file);
 	const open = () => {
 		const db = openWriter(file);
-		t.after(() => db.close());
+		cleanup.after(async () => void db.close());
 		for (const pragma of ["foreign_keys = OFF", "ignore_check_constraints = ON", "trusted_schema = OFF"])
 			db.pragma(pragma);
 		return db;
