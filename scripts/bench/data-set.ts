@@ -84,7 +84,7 @@ async function fill(directory: string, { realms, secretsPerRealm }: DataSize): P
 	return token;
 }
 
-/** What the server's own rules need to fill a data directory. */
+/** Dependencies of the server's own rules on a data directory. */
 type Data = Awaited<ReturnType<typeof openData>>;
 
 /** Opens a data directory, a new one too, for the server's own rules. No server may run on it. @param clock the rules' time */

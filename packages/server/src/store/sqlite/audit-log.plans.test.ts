@@ -28,6 +28,9 @@ const WALKED = /^SCAN (?!json_each|CONSTANT ROW|held)/;
 /** Numbers that the blocks named are looked up, each by itself. */
 const BY_NUMBER = /audit_event USING INTEGER PRIMARY KEY \(rowid=\?\)/;
 
+/** All that somebody can see. They are counted in a walk through the log. */
+const SEEN: EventQuery = { ...QUERY, scopes: [{ member_id: "m" }, { realm_ids: [""] }] };
+
 const EVENTS: Record<string, [query: EventQuery, way: RegExp]> = {
 	"since an instant": [{ ...QUERY, since: MADE_AT }, /audit_event USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/],
 	"of a key and an actor": [{ ...QUERY, key: "K", actors: ["a"] }, BY_NUMBER],
@@ -42,7 +45,7 @@ const EVENTS: Record<string, [query: EventQuery, way: RegExp]> = {
 		{ ...QUERY, scopes: [{ member_id: "m" }, { realm_ids: [""] }], realm: "r", realm_id: "i" },
 		BY_NUMBER,
 	],
-	"that a member sees": [{ ...QUERY, scopes: [{ member_id: "m" }, { realm_ids: [""] }] }, BY_NUMBER],
+	"that a member sees": [SEEN, BY_NUMBER],
 	"of a token": [{ ...QUERY, token: "t" }, BY_NUMBER],
 	"of a token since an instant": [{ ...QUERY, token: "t", since: MADE_AT }, BY_NUMBER],
 };
@@ -52,7 +55,7 @@ for (const [what, [query, way]] of Object.entries(EVENTS)) {
 		ran.length = 0;
 		const log = auditLog(db);
 		log.list(query, undefined, 50);
-		log.count(query);
+		if (query !== SEEN) log.count(query);
 		for (const sql of ran.filter((text) => /^SELECT \*|^SELECT count/.test(text))) {
 			const plan = (db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail);
 			assert.deepEqual(
@@ -110,6 +113,8 @@ test("a realm's days are counted in blocks and behind them, without a look at th
 	const range = { starts: [YESTERDAY, TODAY], end: "2031-01-03T00:00:00.000Z" };
 	for (let count = 0; count < 3 * BLOCK; count++) note(YESTERDAY, count % 10 === 0 ? "access.denied" : undefined);
 	note(TODAY);
+	chain.append(anEvent({ realm_id: "other", timestamp: TODAY, type: "access.denied" }));
+	while (chain.tip().seq % BLOCK < BLOCK - 1) chain.append(anEvent({ realm_id: "other", timestamp: TODAY }));
 	blockWriter(db).add(chain.tip().seq);
 	note(TODAY, "access.denied");
 	ran.length = 0;

@@ -118,11 +118,16 @@ function listOfFound(db: Database, bind: Bind) {
 	};
 }
 
+/** Tells whether a query asks for some of the events that it can see; all of them are counted faster in the order of their numbers. */
+function isFiltered({ realm, type, actors, key, environment, token }: EventQuery): boolean {
+	return [realm, type, actors, key, environment, token].some((given) => given !== undefined);
+}
+
 /** Makes the count of events. */
 function eventCount(db: Database, find: Finder, bind: Bind) {
 	const prepare = createStatements(db);
 	return (query: EventQuery): number => {
-		const found = find(query)?.(Number.MAX_SAFE_INTEGER);
+		const found = isFiltered(query) ? find(query)?.(Number.MAX_SAFE_INTEGER) : undefined;
 		const values = bind(query);
 		const count = (rest: string, given = {}) =>
 			prepare(`SELECT count(*) ${rest}`)
