@@ -34,7 +34,7 @@ const FIELDS_OF_CODES: Partial<Record<ErrorCode, readonly string[]>> = {
 };
 
 /** Inputs of text that are filled again. A password, a code and any other kind stay empty. */
-const TEXTS = new Set(["text", "email", "date", "search"]);
+const TEXTS = new Set(["text", "email", "date", "datetime-local", "search"]);
 
 // Every template has its attributes in double quotes, and no value brings a quote, < or > of its own: see html.ts.
 const FORM = /<form\b([^>]*)>([\s\S]*?)<\/form>/g;

@@ -5,6 +5,7 @@ import { RESTORABLE_DAYS } from "../../secrets/model.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { Misfilled } from "../refused-form.ts";
 import { more, table, time } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
@@ -111,9 +112,8 @@ async function askToPurge(needs: SecretNeeds, visit: Visit): Promise<Page> {
 
 async function purge(needs: SecretNeeds, visit: Visit): Promise<Moved> {
 	const name = nameOf(visit);
-	const to = address`/console/realms/${name.slug}/deleted`;
-	if (fieldOf(visit, "again") !== name.key)
-		return { to, message: "Nothing is removed: what you typed is not the key." };
+	if (fieldOf(visit, "again") !== name.key) throw new Misfilled("again", "what you typed is not the key");
 	await purgeSecret(needs, visit.actor, name);
+	const to = address`/console/realms/${name.slug}/deleted`;
 	return { to, message: `${name.key} in ${name.environment} is removed permanently.` };
 }
