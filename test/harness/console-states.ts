@@ -69,7 +69,7 @@ const REFUSED_IN_REALMS: readonly ListedPage[] = [
 	refused(inRealm("machines", "machines", "Machines of shop"), { Name: "deploy" }, "Make the machine"),
 	refused(
 		inRealm("trust-github", "machines/deploy/trust?type=github", "Trust GitHub Actions"),
-		{ "Issuer of the JWTs": "no address" },
+		{ "Number of the repository": "one", "Number of its owner": "two", "Name of the branch or tag": "main" },
 		"Trust it",
 	),
 	refused(
@@ -126,7 +126,7 @@ const REFUSED_ELSEWHERE: readonly ListedPage[] = [
 const OTHERS: readonly ListedPage[] = [
 	{
 		...inRealm("invite-known", "invite", "Invite somebody into shop"),
-		prepare: refusing({ "E-mail": COLLEAGUE }, "Invite"),
+		prepare: refusing({ "E-mail of the new account": COLLEAGUE }, "Invite"),
 	},
 	{ name: "secrets-none", path: (slug) => `/console/realms/${slug}?q=no-such-key`, heading: (slug) => slug },
 	inRealm("audit-none", "audit?key=NO_SUCH_KEY", "Audit of shop"),

@@ -87,7 +87,8 @@ function fill(content: string, { form, why }: SentForm): string {
 		const attributes: string = given ?? other;
 		const name = attribute(attributes, "name") ?? "";
 		const marked = why !== undefined && name === culprit ? marks(attributes) : attributes;
-		const problem = marked === attributes ? "" : `<p class="bad" id="problem">${escapeText(why?.message ?? "")}</p>`;
+		const problem =
+			marked === attributes ? "" : `<span class="bad problem" id="problem">${escapeText(why?.message ?? "")}</span>`;
 		if (input !== undefined) return `<input${typedInto(marked, form[name])}>${problem}`;
 		const text = form[name];
 		if (text === undefined) return whole;

@@ -41,7 +41,7 @@ async function deleted(needs: SecretNeeds, { actor, params: [slug = ""], query, 
 			? html`<form method="post" action="/console/realms/${slug}/deleted?env=${environment}">${token}<input type="hidden" name="id" value="${id}"><input type="hidden" name="key" value="${key}"><button aria-label="Restore ${key} in ${environment}">Restore</button></form>`
 			: "";
 		const purging = mayPurge
-			? html`<a href="/console/realms/${slug}/secrets/${key}/purge?env=${environment}" aria-label="Remove permanently: ${key} in ${environment}">Remove permanently</a>`
+			? html`<a class="button" href="/console/realms/${slug}/secrets/${key}/purge?env=${environment}" aria-label="Remove permanently: ${key} in ${environment}">Remove permanently</a>`
 			: "";
 		return html`<tr><th scope="row" class="key">${key}</th><td data-label="Environment">${environment}</td><td data-label="Version">${version}</td><td data-label="Deleted">${time(deleted_at)}</td><td data-label="By">${nameIn(people, deleted_by)}</td><td><div class="row">${restoring}${purging}</div></td></tr>`;
 	});
