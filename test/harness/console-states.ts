@@ -5,7 +5,7 @@ import { inRealm } from "./errand-pages.ts";
 /** Somebody with a role in the realm. */
 export const COLLEAGUE = "a-colleague-with-a-rather-long-name@example.test";
 
-/** What somebody types into the fields of a form, by their labels. */
+/** Texts that somebody types into the fields of a form, by their labels. */
 type Typed = Readonly<Record<string, string>>;
 
 /** Makes the step that sends a form which is refused. */
