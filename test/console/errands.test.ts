@@ -201,14 +201,3 @@ test("a write in between is not overwritten, and what was typed can be written o
 	assert.deepEqual(complaints, []);
 	await close();
 });
-
-test("nothing is wider than the window at 320 pixels", skip, async () => {
-	const { ada, slug } = await shop();
-	const { page, close } = await takeSeat(chrome(), { width: 320 });
-	await signIn(page, server, ada);
-	for (const path of ["/console", `/console/realms/${slug}`, `/console/realms/${slug}/secrets/DB_URL?env=prod`]) {
-		await page.goto(`${server.url}${path}`);
-		assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320, path);
-	}
-	await close();
-});

@@ -8,6 +8,7 @@ import { api } from "../harness/client.ts";
 import { ask, ours } from "../harness/console.ts";
 import { ok } from "../harness/expect.ts";
 import { invitation, login, PASSWORD, type Person } from "../harness/fixtures.ts";
+import { WAYS } from "../harness/three-ways.ts";
 import { type Server, startServer } from "../harness.ts";
 
 const ends = new AsyncDisposableStack();
@@ -21,63 +22,62 @@ async function start(): Promise<Server> {
 
 const codeOf = async (server: Server) => (await readFile(join(server.data, "setup-code"), "utf8")).trim();
 
-for (const javaScriptEnabled of [true, false]) {
-	const how = javaScriptEnabled ? "" : ", without JavaScript";
-	test(`a new server is set up in the browser, up to its first secret${how}`, {
+for (const { how, hands, javaScriptEnabled } of WAYS)
+	test(`a new server is set up in the browser, up to its first secret, ${how}`, {
 		skip: skipWithoutChromium,
 	}, async () => {
 		const server = await start();
 		const browser = await startBrowser();
 		ends.defer(() => browser.close());
 		const { page, complaints, close } = await takeSeat(browser, { javaScriptEnabled });
+		const { press, type } = hands(page);
 		await page.goto(server.url);
 		await heading(page, "Set up this server");
-		const fill = (label: string, text: string) => page.getByLabel(label, { exact: true }).fill(text);
 		const passwords = async () => {
-			await fill("Password", PASSWORD);
-			await fill("The same password again", PASSWORD);
+			await type(/^Password$/, PASSWORD);
+			await type(/^The same password again$/, PASSWORD);
 		};
-		const make = () => page.getByRole("button", { name: "Make the account" }).click();
-		await fill("E-mail", "ada@example.test");
-		await fill("Your name", "Ada");
+		await type(/^E-mail$/, "ada@example.test");
+		await type(/^Your name$/, "Ada");
 		await passwords();
-		await fill("Setup code", "a guess");
-		await make();
+		await type(/^Setup code$/, "a guess");
+		await press(/^Make the account$/);
 		await page.getByRole("alert").getByText("the first account needs the setup code").waitFor();
 		assert.equal(await page.getByLabel("E-mail").inputValue(), "ada@example.test");
 		assert.equal((await page.content()).includes(PASSWORD), false);
 		await passwords();
-		await fill("Setup code", await codeOf(server));
-		await make();
+		await type(/^Setup code$/, await codeOf(server));
+		await press(/^Make the account$/);
 		await heading(page, "Realms");
 		await page.getByText("You have no realm yet").waitFor();
-		await page.getByLabel("Slug").fill("garden");
-		await page.getByLabel("Name", { exact: true }).fill("Garden");
-		await page.getByRole("button", { name: "Make the realm" }).click();
+		await type(/^Slug/, "garden");
+		await type(/^Name$/, "Garden");
+		await press(/^Make the realm$/);
 		await heading(page, "garden");
-		await fill("Key", "DB_URL");
-		await page.getByRole("button", { name: "Go on" }).click();
-		await page.getByRole("textbox", { name: "New value" }).fill("one");
-		await page.getByRole("button", { name: "Write" }).click();
+		await type(/^Key$/, "DB_URL");
+		await press(/^Go on$/);
+		await heading(page, "DB_URL in dev");
+		await type(/^New value$/, "one");
+		await press(/^Write$/);
 		await page.getByRole("status").getByText("Version 1 is written.").waitFor();
 
 		const client = api(server);
 		const ada = { email: "ada@example.test", password: PASSWORD };
 		const token = await login(client, ada);
 		const guest = await invitation(client, { ...ada, id: "", token } satisfies Person);
-		await page.getByRole("button", { name: "Sign out" }).click();
-		await page.getByRole("link", { name: "Make your account" }).click();
+		await press(/^Sign out$/);
+		await heading(page, "Sign in");
+		await press(/^Make your account$/);
 		await heading(page, "Make your account");
-		await fill("E-mail", guest.email);
+		await type(/^E-mail$/, guest.email);
 		await passwords();
-		await fill("Code of your invitation", guest.code);
-		await make();
+		await type(/^Code of your invitation$/, guest.code);
+		await press(/^Make the account$/);
 		await heading(page, "Realms");
 		await page.getByRole("link", { name: guest.email }).waitFor();
 		assert.deepEqual(complaints, []);
 		await close();
 	});
-}
 
 test("making the first account cannot be forged, and nobody takes it twice", async () => {
 	const server = await start();

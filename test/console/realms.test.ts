@@ -29,7 +29,7 @@ errand("somebody renames a realm, deletes it, and restores it under another slug
 		await page.getByRole("button", { name: "Delete the realm" }).click();
 	};
 	await remove("another");
-	await shows("Nothing is deleted: what you typed is not the slug.");
+	await page.getByRole("alert").getByText("what you typed is not the slug").first().waitFor();
 	ok(await client.get(`/realms/${slug}`, { token }));
 	await remove(slug);
 	await shows(`The realm ${slug} is deleted.`);

@@ -1,35 +1,45 @@
 import type { Page } from "playwright-core";
 import { heading, signIn } from "./browser.ts";
-import { type EngineWorld, startEngineWorld } from "./engine-world.ts";
+import { COLLEAGUE, STATE_PAGES } from "./console-states.ts";
+import { type EngineWorld, type Lease, startEngineWorld } from "./engine-world.ts";
 import { ERRAND_PAGES, prepareErrands, unfold } from "./errand-pages.ts";
 import { ok } from "./expect.ts";
-import { apiToken, bind, login, PASSWORD } from "./fixtures.ts";
+import { apiToken, bind, login, PASSWORD, sessionId } from "./fixtures.ts";
 import { installMemoEngines, REFUSING } from "./memo-engine.ts";
-import type { User } from "./resources.ts";
+import type { ApiToken, User } from "./resources.ts";
 
 /** A server whose pages all have something to show. */
 export interface ConsoleWorld extends EngineWorld {
-	/** Id of a lease that cannot be revoked. */
-	readonly lease: string;
+	readonly ids: PageIds;
 	/** Adds a secret to the realm. */
 	write(key: string, value: string, environment: string, comment?: string): Promise<void>;
+}
+
+/** Ids that addresses of pages have. */
+export interface PageIds {
+	/** A lease that cannot be revoked. */
+	readonly lease: string;
+	/** Somebody else's account, its session and its API token. */
+	readonly person: string;
+	readonly session: string;
+	readonly token: string;
 }
 
 /** A page of the console, for tests and pictures that go through all of them. */
 export interface ListedPage {
 	/** Name of its pictures. */
 	readonly name: string;
-	path(slug: string, lease: string): string;
+	path(slug: string, ids: PageIds): string;
 	readonly heading: (slug: string) => string;
 	/** Makes the page show what it shows only on request. */
-	readonly prepare?: (page: Page) => Promise<void>;
+	readonly prepare?: (page: Page, world: ConsoleWorld) => Promise<void>;
 	/** Set where nobody is signed in. */
 	readonly isPublic?: boolean;
 }
 
 const KEY = "payments/DB_URL";
-/** Somebody with a role in the realm. */
-const COLLEAGUE = "a-colleague-with-a-rather-long-name@example.test";
+/** An API token of the colleague. */
+const TOKEN = "nightly import into the warehouse";
 const secretPath = (slug: string) => `/console/realms/${slug}/secrets/${encodeURIComponent(KEY)}?env=prod`;
 
 const openTable = unfold("The same as a table");
@@ -100,10 +110,20 @@ export const PAGES: readonly ListedPage[] = [
 	},
 	{ name: "people", path: () => "/console/people", heading: () => "People" },
 	{ name: "person", path: () => `/console/people/${COLLEAGUE}`, heading: () => COLLEAGUE },
+	{
+		name: "person-session-end",
+		path: (_, { person, session }) => `/console/people/${person}/sessions/${session}/end`,
+		heading: () => "End this session?",
+	},
+	{
+		name: "person-token-end",
+		path: (_, { person, token }) => `/console/people/${person}/tokens/${token}/end`,
+		heading: () => `End the token ${TOKEN}?`,
+	},
 	{ name: "account", path: () => "/console/account", heading: () => "Your account" },
 	{ name: "sessions", path: () => "/console/account/sessions", heading: () => "Your sessions" },
 	...ERRAND_PAGES,
-	{ name: "not-found", path: () => "/console/nowhere", heading: () => "Not found" },
+	...STATE_PAGES,
 ];
 
 /** Starts a server with a realm, its secrets, people, leases and events, and a directory to sign in with. */
@@ -131,10 +151,12 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
 	const { id } = ok(await client.post<User>("/auth/register", account), 201);
 	const member = { ...account, id, token: await login(client, account) };
 	await bind(client, admin, slug, member, "member");
+	const made = ok(await client.post<ApiToken>("/auth/tokens", { name: TOKEN }, { token: member.token }), 201);
 	await apiToken(client, admin, "read,write", { realm: slug, environment: "prod" });
 	await world.configure("memo-1", { note: "a note" });
 	for (const ttl of ["20m", "90m", "5h"]) ok(await world.generate("memo-1", { role: "readonly", ttl }));
-	const lease = await stuckLease(world);
+	const { id: lease } = await stuckLease(world);
+	const ids = { lease, person: id, session: sessionId(member.token), token: made.id };
 	ok(await client.get(`/realms/${slug}/secrets/${encodeURIComponent(KEY)}?env=prod`, { token: member.token }));
 	const directory = { url: "ldap://127.0.0.1:1", user_base_dn: "ou=people,dc=test" };
 	const set = async (name: string, type: string, display_name: string, config: object) =>
@@ -150,24 +172,26 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
 		await world.close();
 		await engines.remove();
 	};
-	return { ...world, lease, write, close };
+	return { ...world, ids, write, close };
 }
 
-/** Makes a lease that cannot be revoked. @returns its id */
-async function stuckLease({ client, admin, slug, configure, generate }: EngineWorld): Promise<string> {
+/** Makes a lease that cannot be revoked. */
+export async function stuckLease(world: EngineWorld): Promise<Lease> {
+	const { client, admin, slug, configure, generate } = world;
 	await configure("memo-2", { note: "another note" });
 	const made = await generate("memo-2", { role: "readonly", ttl: "1h", note: REFUSING });
 	ok(made);
 	const id = String(made.headers["x-lease-id"]);
 	ok(await client.delete(`/realms/${slug}/leases/${id}`, { token: admin.token }), 202);
-	return id;
+	return world.leaseOf(made);
 }
 
 /** Opens a page of the list; somebody must be signed in, unless it is public. */
-export async function open(page: Page, { server, slug, lease }: ConsoleWorld, listed: ListedPage): Promise<void> {
-	await page.goto(`${server.url}${listed.path(slug, lease)}`);
+export async function open(page: Page, world: ConsoleWorld, listed: ListedPage): Promise<void> {
+	const { server, slug, ids } = world;
+	await page.goto(`${server.url}${listed.path(slug, ids)}`);
 	await heading(page, listed.heading(slug));
-	await listed.prepare?.(page);
+	await listed.prepare?.(page, world);
 }
 
 /** Goes through every page, the public ones first. */

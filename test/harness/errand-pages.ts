@@ -13,7 +13,7 @@ export const unfold = (summary: string) => (page: Page) => page.getByText(summar
 const ENGINES = "Only some roles of engines";
 
 /** Makes a page below a realm. @param heading may name the realm as `shop` */
-const inRealm = (name: string, path: string, heading: string): ListedPage => ({
+export const inRealm = (name: string, path: string, heading: string): ListedPage => ({
 	name,
 	path: (slug) => `/console/realms/${slug}/${path}`,
 	heading: (slug) => heading.replace("shop", slug),
@@ -52,14 +52,6 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 		},
 	},
 	{ ...inRealm("machines", "machines", "Machines of shop"), prepare: unfold(ENGINES) },
-	{
-		...inRealm("machines-refused", "machines", "Machines of shop"),
-		async prepare(page) {
-			await page.getByLabel("Name").fill("deploy");
-			await page.getByRole("button", { name: "Make the machine" }).click();
-			await page.getByRole("alert").waitFor();
-		},
-	},
 	inRealm("machine", "machines/deploy", "Machine deploy"),
 	inRealm("machine-delete", "machines/deploy/delete", "Delete the machine deploy?"),
 	inRealm("trust-github", "machines/deploy/trust?type=github", "Trust GitHub Actions"),
@@ -76,7 +68,7 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 	{ name: "deleted-realms", path: () => "/console/deleted-realms", heading: () => "Deleted realms" },
 	{
 		name: "lease-abandon",
-		path: (_, lease) => `/console/leases/${lease}/abandon`,
+		path: (_, { lease }) => `/console/leases/${lease}/abandon`,
 		heading: () => "Abandon this lease?",
 	},
 	{ name: "invitations", path: () => "/console/invitations", heading: () => "Open invitations" },

@@ -1,67 +1,99 @@
 import assert from "node:assert/strict";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 
 /** Tabs after which a control counts as one that cannot be reached. */
 export const MAX_TABS = 80;
 
-/** Describes the focused element: what it is, and whether a person sees that it has the focus. */
-const FOCUSED = `(() => {
-	const one = document.activeElement;
+/** The name of a control, as a person reads it. */
+const NAME = "(one) => (one.ariaLabel ?? one.labels?.[0]?.textContent ?? one.textContent ?? '').trim()";
+
+/** Describes an element that has the focus: its name, and whether a person sees that it has it. */
+export const FOCUS = `(one) => {
 	const { outlineStyle, outlineWidth } = getComputedStyle(one);
 	const { top, bottom, left, right } = one.getBoundingClientRect();
 	const isInside = bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
-	return { tag: one.tagName, name: one.ariaLabel ?? one.labels?.[0]?.textContent ?? one.textContent,
-		isSeen: one.tagName === "BODY" || (isInside && outlineStyle !== "none" && parseFloat(outlineWidth) >= 2) };
-})()`;
+	return { tag: one.tagName, name: (${NAME})(one), isSeen: isInside && outlineStyle !== "none" && parseFloat(outlineWidth) >= 2 };
+}`;
 
-/** The focused element, as a person finds it. */
-export interface Focused {
+/** An element with the focus, as a person finds it. */
+interface Focused {
 	readonly tag: string;
 	readonly name: string;
-	readonly isSeen: boolean;
 }
 
-/** Reads which element has the focus. */
-export function focused(page: Page): Promise<Focused> {
-	return page.evaluate<Focused>(FOCUSED);
-}
-
-/** Hands on a keyboard, and no mouse. */
-export interface Keyboard {
-	/** Presses Tab until a control of this name has the focus. */
-	tabTo(name: RegExp): Promise<void>;
-	/** Goes to a control, and presses it. */
-	press(name: RegExp, key?: string): Promise<void>;
-	/** Goes to a field, and types over what it holds. */
+/** Works at a page: by keyboard, or with a mouse. A control is found by its name. */
+export interface Hands {
+	/** Presses a link or a button, or opens details. */
+	press(name: RegExp): Promise<void>;
+	/** Ticks a box. */
+	tick(name: RegExp): Promise<void>;
+	/** Types over what a field contains. */
 	type(name: RegExp, text: string): Promise<void>;
-	/** Goes to a choice, and types the beginning of an option. */
+	/** Chooses the option that begins like this. */
 	choose(name: RegExp, option: string): Promise<void>;
 }
 
-/** Gives a page to somebody without a mouse. */
-export function keyboardOf(page: Page): Keyboard {
-	async function tabTo(name: RegExp): Promise<void> {
+/** Elements of each kind of control. */
+const PRESSED = ["A", "BUTTON", "SUMMARY"];
+const FILLED = ["INPUT", "TEXTAREA"];
+const CHOSEN = ["SELECT"];
+
+/** Works at a page by keyboard alone. */
+export function keyboardOf(page: Page): Hands {
+	async function tabTo(name: RegExp, kind: readonly string[]): Promise<void> {
 		for (let tabs = 0; tabs < MAX_TABS; tabs++) {
-			const one = await focused(page);
-			if (one.tag !== "BODY" && name.test(one.name.trim())) return;
+			const one = await page.evaluate<Focused>(`(${FOCUS})(document.activeElement)`);
+			if (kind.includes(one.tag) && name.test(one.name)) return;
 			await page.keyboard.press("Tab");
 		}
 		assert.fail(`Tab never reached ${name}`);
 	}
 	return {
-		tabTo,
-		async press(name, key = "Enter") {
-			await tabTo(name);
-			await page.keyboard.press(key);
+		async press(name) {
+			await tabTo(name, PRESSED);
+			await page.keyboard.press("Enter");
+		},
+		async tick(name) {
+			await tabTo(name, FILLED);
+			await page.keyboard.press("Space");
 		},
 		async type(name, text) {
-			await tabTo(name);
+			await tabTo(name, FILLED);
 			await page.keyboard.press("Control+a");
 			await page.keyboard.type(text);
 		},
 		async choose(name, option) {
-			await tabTo(name);
+			await tabTo(name, CHOSEN);
 			await page.keyboard.type(option);
+		},
+	};
+}
+
+/** Reads the names of the controls of a kind; empty where one is not seen. */
+const namesOf = (page: Page, selector: string) =>
+	page.evaluate<string[]>(
+		`[...document.querySelectorAll("${selector}")].map((one) => (one.checkVisibility() ? (${NAME})(one) : ""))`,
+	);
+
+/** Works at a page with a mouse, and types into what it clicked. */
+export function mouseOf(page: Page): Hands {
+	async function find(name: RegExp, kind: readonly string[]): Promise<Locator> {
+		const selector = kind.join().toLowerCase();
+		const names = await namesOf(page, selector);
+		const at = names.findIndex((one) => one !== "" && name.test(one));
+		assert.notEqual(at, -1, `nothing is called ${name}: ${names.join(", ")}`);
+		return page.locator(selector).nth(at);
+	}
+	return {
+		press: async (name) => (await find(name, PRESSED)).click(),
+		tick: async (name) => (await find(name, FILLED)).check(),
+		type: async (name, text) => (await find(name, FILLED)).fill(text),
+		async choose(name, option) {
+			const select = await find(name, CHOSEN);
+			const labels = await select.locator("option").allTextContents();
+			const label = labels.find((one) => one.startsWith(option));
+			assert.ok(label, `${name} has no ${option}`);
+			await select.selectOption({ label });
 		},
 	};
 }

@@ -36,7 +36,7 @@ test("a refusal of one field stands next to it, and the field has the focus", ()
 	assert.match(marked(new AppError("wrong_password", "it is wrong")), /name="password"/);
 	assert.match(marked(new Misfilled("claims", "not like this")), /aria-describedby="problem help"/);
 	const page = shown(TYPED, new Misfilled("role", "choose another"));
-	assert.match(page, /<\/select><p class="bad" id="problem">choose another<\/p>/);
+	assert.match(page, /<\/select><span class="bad problem" id="problem">choose another<\/span>/);
 });
 
 test("no other form is filled: another address, other hidden fields, or another field is not the one that was sent", () => {

@@ -34,7 +34,7 @@ const FIELDS_OF_CODES: Partial<Record<ErrorCode, readonly string[]>> = {
 };
 
 /** Inputs of text that are filled again. A password, a code and any other kind stay empty. */
-const TEXTS = new Set(["text", "email", "date", "search"]);
+const TEXTS = new Set(["text", "email", "date", "datetime-local", "search"]);
 
 // Every template has its attributes in double quotes, and no value brings a quote, < or > of its own: see html.ts.
 const FORM = /<form\b([^>]*)>([\s\S]*?)<\/form>/g;
@@ -87,7 +87,8 @@ function fill(content: string, { form, why }: SentForm): string {
 		const attributes: string = given ?? other;
 		const name = attribute(attributes, "name") ?? "";
 		const marked = why !== undefined && name === culprit ? marks(attributes) : attributes;
-		const problem = marked === attributes ? "" : `<p class="bad" id="problem">${escapeText(why?.message ?? "")}</p>`;
+		const problem =
+			marked === attributes ? "" : `<span class="bad problem" id="problem">${escapeText(why?.message ?? "")}</span>`;
 		if (input !== undefined) return `<input${typedInto(marked, form[name])}>${problem}`;
 		const text = form[name];
 		if (text === undefined) return whole;

@@ -5,6 +5,7 @@ import { RESTORABLE_DAYS } from "../../secrets/model.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { Misfilled } from "../refused-form.ts";
 import { more, table, time } from "./components.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { nameOf, pageOf, type SecretNeeds } from "./secret-name.ts";
@@ -40,7 +41,7 @@ async function deleted(needs: SecretNeeds, { actor, params: [slug = ""], query, 
 			? html`<form method="post" action="/console/realms/${slug}/deleted?env=${environment}">${token}<input type="hidden" name="id" value="${id}"><input type="hidden" name="key" value="${key}"><button aria-label="Restore ${key} in ${environment}">Restore</button></form>`
 			: "";
 		const purging = mayPurge
-			? html`<a href="/console/realms/${slug}/secrets/${key}/purge?env=${environment}" aria-label="Remove permanently: ${key} in ${environment}">Remove permanently</a>`
+			? html`<a class="button" href="/console/realms/${slug}/secrets/${key}/purge?env=${environment}" aria-label="Remove permanently: ${key} in ${environment}">Remove permanently</a>`
 			: "";
 		return html`<tr><th scope="row" class="key">${key}</th><td data-label="Environment">${environment}</td><td data-label="Version">${version}</td><td data-label="Deleted">${time(deleted_at)}</td><td data-label="By">${nameIn(people, deleted_by)}</td><td><div class="row">${restoring}${purging}</div></td></tr>`;
 	});
@@ -111,9 +112,8 @@ async function askToPurge(needs: SecretNeeds, visit: Visit): Promise<Page> {
 
 async function purge(needs: SecretNeeds, visit: Visit): Promise<Moved> {
 	const name = nameOf(visit);
-	const to = address`/console/realms/${name.slug}/deleted`;
-	if (fieldOf(visit, "again") !== name.key)
-		return { to, message: "Nothing is removed: what you typed is not the key." };
+	if (fieldOf(visit, "again") !== name.key) throw new Misfilled("again", "what you typed is not the key");
 	await purgeSecret(needs, visit.actor, name);
+	const to = address`/console/realms/${name.slug}/deleted`;
 	return { to, message: `${name.key} in ${name.environment} is removed permanently.` };
 }

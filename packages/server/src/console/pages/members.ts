@@ -51,7 +51,7 @@ function line(slug: string, { user_id, role, created_at }: Binding, name: string
 
 function changing(slug: string, { user_id, role }: Pick<Binding, "user_id" | "role">, name: string, token: Html): Html {
 	const start = html`${token}<input type="hidden" name="user_id" value="${user_id}">`;
-	return html`<div class="row"><form method="post" action="/console/realms/${slug}/members">${start}<input type="hidden" name="action" value="change"><select name="role" aria-label="New role of ${name}">${roleOptions(role)}</select><button aria-label="Change the role of ${name}">Change</button></form>
+	return html`<div class="row"><form method="post" action="/console/realms/${slug}/members">${start}<input type="hidden" name="action" value="change"><select name="role" aria-label="New role of ${name}">${roleOptions(role)}</select> <button aria-label="Change the role of ${name}">Change</button></form>
 <form method="post" action="/console/realms/${slug}/members">${start}<input type="hidden" name="action" value="remove"><button aria-label="Remove ${name}">Remove</button></form></div>`;
 }
 

@@ -44,7 +44,7 @@ async function sessions(
 		const end =
 			jti === actor.jti
 				? html`<strong>this one</strong>`
-				: html`<a href="/console/people/${user_id}/sessions/${jti}/end" aria-label="End the session that began ${began(created_at)}">End</a>`;
+				: html`<a class="button" href="/console/people/${user_id}/sessions/${jti}/end" aria-label="End the session that began ${began(created_at)}">End</a>`;
 		return html`<tr><th scope="row">${time(created_at)}</th><td data-label="Signed in with">${provider || "password"}</td>${lastUse(used)}<td data-label="Ends">${time(expires_at)}</td><td>${end}</td></tr>`;
 	});
 	const headings = ["Began", "Signed in with", ...LAST_USE, "Ends", "End it"];
@@ -61,7 +61,7 @@ async function tokens(
 	if (rows.length === 0) return "";
 	const lines = rows.map(
 		({ id, name, prefix, scopes, last_used_at, expires_at }) =>
-			html`<tr><th scope="row">${name}</th><td data-label="Begins with" class="key">${prefix}</td><td data-label="May">${scopes.replaceAll(",", ", ")}</td><td data-label="Last used">${last_used_at === null ? "never" : html`<a href="/console/audit?token=${id}" aria-label="What the token ${name} did">${time(last_used_at)}</a>`}</td><td data-label="Ends">${expires_at === null ? "never" : time(expires_at)}</td><td><a href="/console/people/${user_id}/tokens/${id}/end" aria-label="End the token ${name}">End</a></td></tr>`,
+			html`<tr><th scope="row">${name}</th><td data-label="Begins with" class="key">${prefix}</td><td data-label="May">${scopes.replaceAll(",", ", ")}</td><td data-label="Last used">${last_used_at === null ? "never" : html`<a href="/console/audit?token=${id}" aria-label="What the token ${name} did">${time(last_used_at)}</a>`}</td><td data-label="Ends">${expires_at === null ? "never" : time(expires_at)}</td><td><a class="button" href="/console/people/${user_id}/tokens/${id}/end" aria-label="End the token ${name}">End</a></td></tr>`,
 	);
 	const headings = ["Name", "Begins with", "May", "Last used", "Ends", "End it"];
 	return html`${table("API tokens, without their values", headings, lines)}${more(pagination, (next) => address`/console/people/${user_id}?tokens=${next}`)}`;

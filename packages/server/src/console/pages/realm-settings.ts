@@ -9,6 +9,7 @@ import { deleteRealm } from "../../realms/realms.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
+import { Misfilled } from "../refused-form.ts";
 import { askAgain } from "./confirm.ts";
 import type { MemberPageNeeds } from "./members.ts";
 import { inRealm, type May, mayIn } from "./realm-frame.ts";
@@ -103,8 +104,7 @@ async function remove(needs: MemberPageNeeds, visit: Visit): Promise<Moved> {
 	const back = address`/console/realms/${slug}/settings/delete`;
 	const asked = await askAgain(needs, visit, back);
 	if (asked !== undefined) return asked;
-	if (fieldOf(visit, "again") !== slug)
-		return { to: back, message: "Nothing is deleted: what you typed is not the slug." };
+	if (fieldOf(visit, "again") !== slug) throw new Misfilled("again", "what you typed is not the slug");
 	const realm = await needs.store.realms.access(slug, visit.actor.user_id);
 	await deleteRealm(needs, visit.actor, slug);
 	const mayRestore = visit.actor.instance_admin || realm?.user_id === visit.actor.user_id;

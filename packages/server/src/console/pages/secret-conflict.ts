@@ -30,7 +30,7 @@ export function conflictBox(
 	const over = newest === undefined ? "Write it as the first version" : `Write it over version ${newest.version}`;
 	const hidden = (action: string) => html`${token}<input type="hidden" name="action" value="${action}">`;
 	const rest = isKept
-		? html`<p>The server remembers the value that you typed for ${KEPT_MINUTES} minutes. No page shows it.</p><form method="post" action="${pageOf(name)}">${hidden("rewrite")}<input type="hidden" name="if_version" value="${newest?.version ?? ""}"><input type="hidden" name="expires" value="${expires}">
+		? html`<p>The server remembers the value that you typed for ${KEPT_MINUTES} minutes. No page shows it.</p><form method="post" action="${pageOf(name)}">${hidden("rewrite")}<input type="hidden" name="if_version" value="${newest?.version ?? ""}"><input type="hidden" name="expires_at" value="${expires}">
 <label for="kept-comment">Your comment</label><input id="kept-comment" name="comment" type="text" value="${comment}" autocomplete="off"><p><button>${over}</button></p></form><form method="post" action="${pageOf(name)}">${hidden("forget")}<p><button>Forget it</button></p></form>`
 		: html`<p>The value that you typed is too long to be remembered: write it again below. Your comment was: ${comment}</p>`;
 	return html`<section class="box" aria-labelledby="kept"><h2 id="kept">What you wrote is not stored</h2><p class="error" role="alert">${between}</p>${rest}</section>`;

@@ -7,7 +7,7 @@ import { time } from "./components.ts";
 import { pageOf, type SecretNeeds } from "./secret-name.ts";
 
 /** Reads the expiry that a form has, in UTC; null when the field is empty. Browsers leave out seconds that are zero. */
-export function expiryIn({ expires = "" }: Fields): string | null {
+export function expiryIn({ expires_at: expires = "" }: Fields): string | null {
 	if (expires === "") return null;
 	return `${expires}${/T\d\d:\d\d$/.test(expires) ? ":00" : ""}Z`;
 }
@@ -15,7 +15,7 @@ export function expiryIn({ expires = "" }: Fields): string | null {
 /** Makes the field for an expiry. @param id names the field on its page @param expires_at fills it, if it is in the future */
 export function expiryField(id: string, expires_at: string | null, now: string): Html {
 	const kept = expires_at === null || hasExpired(expires_at, now) ? "" : expires_at.slice(0, 19);
-	return html`<label for="${id}">Expires (UTC); empty for never</label><input id="${id}" name="expires" type="datetime-local" step="1" value="${kept}" autocomplete="off">`;
+	return html`<label for="${id}">Expires (UTC); empty for never</label><input id="${id}" name="expires_at" type="datetime-local" step="1" value="${kept}" autocomplete="off">`;
 }
 
 /** Says when a version expires, or that it has. */

@@ -77,7 +77,7 @@ function writingCommands({ slug, key, environment }: SecretName): Command[] {
 /** Finds the write of this secret that was refused a moment ago, and is remembered. */
 function remembered({ draft }: Visit, name: SecretName): Conflict | undefined {
 	const kept = draft.kept(idOf(name));
-	return kept && { comment: kept.comment ?? "", expires: kept.expires ?? "", isKept: true };
+	return kept && { comment: kept.comment ?? "", expires: kept.expires_at ?? "", isKept: true };
 }
 
 /** Reads the kept versions; none where the key is not set. */
@@ -208,7 +208,7 @@ async function expire(needs: SecretNeeds, visit: Visit, name: SecretName): Promi
 
 async function write(needs: SecretNeeds, visit: Visit, name: SecretName): Promise<Page | Moved> {
 	const { actor, form, draft } = visit;
-	const { comment = "", expires = "", if_version = "" } = form;
+	const { comment = "", expires_at: expires = "", if_version = "" } = form;
 	const value = form.action === "rewrite" ? draft.kept(idOf(name))?.value : (form.value ?? "");
 	if (value === undefined) throw goneDraft();
 	const input = check(SetSecret, {
@@ -226,7 +226,7 @@ async function write(needs: SecretNeeds, visit: Visit, name: SecretName): Promis
 		return { to: pageOf(name), message: `Version ${version} is written.` };
 	} catch (error) {
 		if (!(error instanceof AppError) || error.code !== "conflict") throw error;
-		const isKept = draft.keep(idOf(name), { value, comment, expires });
+		const isKept = draft.keep(idOf(name), { value, comment, expires_at: expires });
 		return secret(needs, visit, { comment, expires, isKept });
 	}
 }

@@ -5,7 +5,7 @@ import { ofAccount } from "./account-frame.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { ofServer } from "./server-frame.ts";
 
-const OF_SERVER = /^\/console\/(?:backups|chain|doctor|engines?|health|keys|limits|people|providers?)\b/;
+const OF_SERVER = /^\/console\/(?:audit|backups|chain|doctor|engines?|health|keys|leases|limits|people|providers?)\b/;
 const IN_REALM = /^\/console\/realms\/([a-z0-9-]+)/;
 
 /** Finds the menu of the section that an address is in, for a page of an error. */

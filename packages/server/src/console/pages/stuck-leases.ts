@@ -76,5 +76,5 @@ function untilNext({ due_at }: ListedLease, target: Target | undefined, now_ms: 
 
 /** Leads to the page that abandons a lease. */
 export function abandoning({ id, name }: ListedLease): Html {
-	return html`<a href="/console/leases/${id}/abandon" aria-label="Abandon ${name}">Abandon</a>`;
+	return html`<a class="button" href="/console/leases/${id}/abandon" aria-label="Abandon ${name}">Abandon</a>`;
 }
