@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { optional, rows, text } from "../client/answer.ts";
+import { type Answer, isAnswer, optional, rows, text } from "../client/answer.ts";
 import { send, sendForReply } from "../client/client.ts";
 import { connect, findTarget } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
@@ -49,17 +49,29 @@ async function runDoctor(context: Context<DoctorOptions>): Promise<void> {
 		...(await checkSessionFile(io)),
 	];
 	const query: Record<string, string> = options.deep === true ? { deep: "true" } : {};
-	const answer = await withProgress(context, "checking", () => send(client, { method: "GET", path: "doctor", query }));
-	const there = rows(answer, "checks").map((check) => ({
+	const there = await withProgress(context, "checking", () => send(client, { method: "GET", path: "doctor", query }))
+		.then(checksIn)
+		.catch((error: unknown) => storeCheck(health.answer, error));
+	const checks: Check[] = [...there, ...here];
+	await show(context, { checks }, linesOf(context, checks).join("\n"));
+	const failed = checks.filter(({ status }) => status === "failed").length;
+	if (failed > 0) throw new Failure("failed", failed === 1 ? "one check failed" : `${failed} checks failed`);
+}
+
+function checksIn(answer: Answer): Check[] {
+	return rows(answer, "checks").map((check) => ({
 		name: text(check, "name"),
 		status: text(check, "status"),
 		message: text(check, "message"),
 		hint: text(check, "hint"),
 	}));
-	const checks: Check[] = [...there, ...here];
-	await show(context, { checks }, linesOf(context, checks).join("\n"));
-	const failed = checks.filter(({ status }) => status === "failed").length;
-	if (failed > 0) throw new Failure("failed", failed === 1 ? "one check failed" : `${failed} checks failed`);
+}
+
+/** Reports, from the server's health, why its database does not work, so that the server knows nobody and refuses to examine itself. @throws the refusal of any other kind */
+function storeCheck({ store }: Answer, refusal: unknown): Check[] {
+	const isAway = refusal instanceof Failure && refusal.code === "store_unavailable";
+	if (!isAway || !isAnswer(store) || optional(store, "message") === "") throw refusal;
+	return [{ name: "database", status: "failed", message: optional(store, "message"), hint: optional(store, "hint") }];
 }
 
 /** A line for each check, with its hint below. */

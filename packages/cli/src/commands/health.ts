@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { object, optional, text } from "../client/answer.ts";
+import { type Answer, isAnswer, object, optional, text } from "../client/answer.ts";
 import { send } from "../client/client.ts";
 import { connectTo, findTarget } from "../client/connection.ts";
 import { addCommand, type Context } from "../command-line/command.ts";
@@ -23,6 +23,12 @@ export function addHealthCommand(program: Command, io: Io): void {
 	});
 }
 
+/** Says why the server's database does not work, and what to do. */
+function troubleIn({ store }: Answer): [name: string, text: string][] {
+	const message = isAnswer(store) ? optional(store, "message") : "";
+	return message === "" ? [] : [["trouble", `${message}: ${optional(store as Answer, "hint")}`]];
+}
+
 async function showHealth(context: Context): Promise<void> {
 	const target = await findTarget(context);
 	const client = await connectTo(context, target, undefined);
@@ -39,6 +45,7 @@ async function showHealth(context: Context): Promise<void> {
 		["built", optional(health, "built"), "instant"],
 		["mode", optional(health, "mode")],
 		...checks,
+		...troubleIn(health),
 	]);
 	if (status !== "healthy")
 		throw new Failure("unreachable", "the server is not healthy", { code: "unhealthy", status: 503 });

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { publicRoute, type Route } from "../http/route.ts";
 import { Count, errorMessage, Instant } from "../messages.ts";
+import { STORE_REASONS } from "../store/store.ts";
 import { checkHealth, checkReadiness, type Health, type HealthNeeds } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -54,8 +55,11 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 				checks: v.object({ database: State, encryption: State }),
 				store: v.object({
 					type: v.picklist(["sqlite", "postgresql"]),
-					status: v.picklist(["healthy", "away"]),
+					status: v.picklist(["healthy", "slow", "failing", "away"]),
+					reason: v.optional(v.picklist(STORE_REASONS)),
 					since: v.optional(Instant),
+					message: v.optional(v.string()),
+					hint: v.optional(v.string()),
 				}),
 				details: v.optional(Details),
 			}),
@@ -64,6 +68,7 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 		publicRoute({
 			method: "GET",
 			path: "/metrics",
+			needsNoStore: true,
 			summary: "Metrics in the text exposition format",
 			status: 200,
 			answer: v.string(),

@@ -60,7 +60,12 @@ export async function openNetworkedOffline(
 	refuseEmbedded(data_dir);
 	const unlock = lockDataDirectory(data_dir);
 	try {
-		const store = await openPostgresStore({ address, now: system.now(), pending: "refuse", onFailure }).catch(explain);
+		const store = await openPostgresStore({
+			address: () => address,
+			now: system.now(),
+			pending: "refuse",
+			onFailure,
+		}).catch(explain);
 		const close = async () => {
 			await store.close();
 			unlock();

@@ -30,7 +30,7 @@ export interface NetworkedOptions {
  */
 export async function openNetworkedStore({ config, now, log, onFailure }: NetworkedOptions): Promise<Store> {
 	const { data_dir } = config;
-	const address = readAddress(config);
+	const address = () => readAddress(config);
 	refuseEmbedded(data_dir);
 	const unlock = lockDataDirectory(data_dir);
 	try {
@@ -61,11 +61,16 @@ export function refuseEmbedded(data_dir: string): void {
 	);
 }
 
+const MESSAGES = {
+	away: "PostgreSQL cannot be reached: requests get 503 until it can",
+	failing: "PostgreSQL takes no changes: requests that make any get 503 until it does",
+	slow: "PostgreSQL takes long to answer",
+} as const;
+
 function reportTo(log: Log): (state: StoreState) => void {
-	return ({ status }) => {
-		if (status === "away")
-			log("error", "database.away", { message: "PostgreSQL does not answer: requests get 503 until it does" });
-		else log("info", "database.back", { message: "PostgreSQL answers again" });
+	return ({ status, reason = "unreachable" }) => {
+		if (status === "healthy") log("info", "database.back", { message: "PostgreSQL works again" });
+		else log(status === "slow" ? "warn" : "error", `database.${status}`, { reason, message: MESSAGES[status] });
 	};
 }
 

@@ -1,33 +1,22 @@
-import { system } from "../../system.ts";
-import type { StoreState } from "../store.ts";
 import type { Address } from "./address.ts";
 import { type Connection, connect } from "./connection.ts";
 import { createReadPool, POOL_SIZES, type PoolName, type ReadPool } from "./read-pools.ts";
 import { openReconnecting, type ReconnectingConnection } from "./reconnecting-connection.ts";
+import type { DatabaseState } from "./state.ts";
 
 /** All connections of a store to its database. */
 export interface Connections {
 	/** Opens one. @param prepare called with each connection before it is used */
 	open(prepare?: (connection: Connection) => Promise<void>): Promise<ReconnectingConnection>;
-	/** `away` while one of them has no connection. */
-	state(): StoreState;
+	/** Gives up those on which the database has not answered since this moment. */
+	loseSilent(since: number): void;
 	close(): Promise<void>;
 }
 
-/** Creates the connections of a store. */
-export function createConnections(address: Address, onState: ((state: StoreState) => void) | undefined): Connections {
+/** Creates the connections of a store. @param address reads the address for each of them: its password may have changed */
+export function createConnections(address: () => Address, state: Pick<DatabaseState, "note">): Connections {
 	const links: ReconnectingConnection[] = [];
-	let away_since: string | undefined;
-	const state = (): StoreState => ({
-		type: "postgresql",
-		...(away_since === undefined ? { status: "healthy" } : { status: "away", since: away_since }),
-	});
-	const noteState = () => {
-		const isUp = links.every((link) => link.isUp());
-		if (isUp === (away_since === undefined)) return;
-		away_since = isUp ? undefined : system.now().toISOString();
-		onState?.(state());
-	};
+	const noteState = () => state.note({ links: links.find((link) => !link.isUp())?.trouble() });
 	let isClosed = false;
 	return {
 		async open(prepare) {
@@ -37,7 +26,9 @@ export function createConnections(address: Address, onState: ((state: StoreState
 			if (isClosed) await link.close();
 			return link;
 		},
-		state,
+		loseSilent(since) {
+			for (const link of links) link.loseUnlessHeard(since);
+		},
 		async close() {
 			isClosed = true;
 			await Promise.all(links.map((link) => link.close()));
@@ -46,10 +37,10 @@ export function createConnections(address: Address, onState: ((state: StoreState
 }
 
 async function connectAnd(
-	address: Address,
+	address: () => Address,
 	prepare: ((connection: Connection) => Promise<void>) | undefined,
 ): Promise<Connection> {
-	const connection = await connect(address);
+	const connection = await connect(address());
 	try {
 		await prepare?.(connection);
 		return connection;

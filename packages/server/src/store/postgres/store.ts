@@ -15,15 +15,18 @@ import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createDatabaseThrottle } from "./low-disk.ts";
 import { createMembership } from "./membership.ts";
 import { type FindAlterations, hasOwnSchema, migrate, type Pending } from "./migrate.ts";
+import { startPulse } from "./pulse.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 import { exportToSqlite } from "./sqlite-export.ts";
+import { createDatabaseState } from "./state.ts";
 import { openStatements } from "./statements.ts";
-import { createWriter, type Writer } from "./writer.ts";
+import { createWriter } from "./writer.ts";
 
 /** Database to open, and listeners. */
 export interface PostgresOptions {
-	address: Address;
+	/** Reads the address for each connection: its password may have changed. */
+	address(): Address;
 	/** Bytes that the database may have on its disk; undefined if nobody knows. */
 	most_bytes?: number | undefined;
 	/** Start of the server. */
@@ -34,7 +37,7 @@ export interface PostgresOptions {
 	onFailure(error: FatalError): void;
 	/** Lets other servers that share the database use it at the same time: ADR 18. A command has it alone. */
 	isShared?: boolean;
-	/** Called when the database cannot be reached any more, and when it can be again. */
+	/** Called when the database does not work any more, or for another reason, and when it works again. */
 	onState?(state: StoreState): void;
 }
 
@@ -44,7 +47,8 @@ export interface PostgresOptions {
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
 	const { isShared = false, address, most_bytes, onState } = options;
-	const links = createConnections(address, onState);
+	const state = createDatabaseState(onState);
+	const links = createConnections(address, state);
 	try {
 		const guard = createGuard();
 		let changes: Changes | undefined;
@@ -61,7 +65,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 		changes = createChanges(writing, guard, membership.claimant);
 		const catchUp = () => keepUp(pools.requests, guard);
 		const throttle = createDatabaseThrottle(writing, most_bytes);
-		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared, throttle });
+		const writer = createWriter(changes, { isUp: writing.isUp, state, checksReads: isShared, throttle });
 		const adapter = createAdapter({
 			pools,
 			writer,
@@ -72,22 +76,23 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 			isShared,
 			alterations: async (sql) => [...new Set([...(await findAlterations(sql)), ...guard.found])],
 		});
+		const { close: endPulse, ...known } = startPulse({ links, statements, state, probe: adapter.health.probe });
 		return {
 			...adapter,
-			state: links.state,
-			alone: (work) => withConnection(address, (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
+			...known,
+			alone: (work) => withConnection(address(), (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
 			...{ join, nodes, claims, duties, reportAltered },
 			isSuperuser: () => pools.requests.ask(isSuperuser),
-			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
-			copyTo: (file) => exportToSqlite(address, file),
+			copyTo: (file) => exportToSqlite(address(), file),
 			keepUp: isShared ? catchUp : undefined,
 			time: isShared ? () => pools.requests.ask(databaseTime) : undefined,
 			readKeysWith: (read) => isShared && guard.readKeysWith(read),
 			...integrityChecks(pools.everything, guard, findAlterations, catchUp),
 			altered: guard.noticed,
 			async close() {
+				await endPulse();
 				await Promise.all([writer.close(), membership.close(), ...Object.values(pools).map((pool) => pool.close())]);
 				await links.close();
 			},
@@ -162,24 +167,6 @@ function lostAnswers(): FatalError {
 		"the database has lost changes that were answered, or is another one, stopping: restore the right one, or its backup, then start again",
 		STORAGE_EXIT_CODE,
 	);
-}
-
-/** Milliseconds between two attempts to write after one failed. */
-const PROBE_EVERY_MS = 1000;
-
-/** Tells whether a write succeeds; after one that failed, it tries with a small one. */
-function probe(write: Store["health"]["probe"], writer: Writer, links: Connections): Store["isWritable"] {
-	let last = 0;
-	return async (now) => {
-		if (links.state().status !== "healthy") return false;
-		if (!writer.isFailing()) return true;
-		if (now.getTime() - last < PROBE_EVERY_MS) return false;
-		last = now.getTime();
-		return write(now.toISOString()).then(
-			() => true,
-			() => false,
-		);
-	};
 }
 
 /** Makes the operations that compare the database with what the last change left; the first one also compares its schema with what the migrations make. */

@@ -83,6 +83,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			...operations,
 			keys: { ...operations.keys, initialize: (...first) => operations.keys.initialize(...first).finally(note) },
 			state: () => ({ type: "sqlite", status: "healthy" }),
+			answerSeconds: () => undefined,
 			isSuperuser: async () => false,
 			...createLoneNode(),
 			isWritable: probe(writer, disk),
