@@ -38,7 +38,7 @@ export interface FailingWorld {
 	close(): Promise<void>;
 }
 
-/** Starts a server on a database. @param tablespace folder that the database lies in @param env more variables of the server */
+/** Starts a server on a database. @param tablespace folder that the database lies in */
 export async function startFailingWorld(tablespace?: string): Promise<FailingWorld> {
 	await using ends = new AsyncDisposableStack();
 	const folder = await mkdtemp(join(tmpdir(), "svc-failing-"));
@@ -100,7 +100,6 @@ const health = async ({ client }: FailingWorld) => (await client.get<State>("/he
 /** Names the reasons for which the metrics say that the database does not work. */
 async function reasonsInMetrics({ client }: FailingWorld): Promise<string[]> {
 	const { text } = await client.send("GET", "/metrics");
-	assert.match(text, /^svc_store_answer_seconds \d/m);
 	return [...text.matchAll(/^svc_store_trouble\{reason="(\w+)"\} 1$/gm)].map(([, reason = ""]) => reason);
 }
 
@@ -152,7 +151,10 @@ interface Check {
 
 /** Waits until the same process works again. */
 export async function expectRecovery(world: FailingWorld, pid: number, seconds = 15): Promise<void> {
-	const isHealthy = async () => (await health(world)).status === "healthy";
+	const isHealthy = async () => {
+		const { status, store } = await health(world);
+		return status === "healthy" && store.status === "healthy";
+	};
 	await eventually("it is healthy again", isHealthy, seconds);
 	assert.deepEqual((await health(world)).store, { type: "postgresql", status: "healthy" });
 	assert.deepEqual(await reasonsInMetrics(world), []);

@@ -37,7 +37,13 @@ interface Failure {
 
 /** Connects to the database as the server's role, not through the proxy. */
 async function connectAsServer({ postgres: { host, port }, password_file }: FailingWorld): Promise<Connection> {
-	return connect({ host, port, user: ROLE, database: "postgres", password: await readFile(password_file, "utf8") });
+	return connect({
+		host,
+		port,
+		user: ROLE,
+		database: "postgres",
+		password: (await readFile(password_file, "utf8")).trim(),
+	});
 }
 
 const isRefused = (world: FailingWorld) =>
@@ -115,8 +121,7 @@ for (const { name, status, reason, begin } of FAILURES)
 	test(`a database ${name}: 503, a reason in health, metrics and doctor, and a way back`, options, async () => {
 		const { pid, stderr } = world.server;
 		const end = await begin(world);
-		await expectTrouble(world, status, reason);
-		await end();
+		await expectTrouble(world, status, reason).finally(end);
 		await expectRecovery(world, pid);
 		const log = stderr();
 		assert.match(log, new RegExp(`"database.${status}".*"${reason}"`));

@@ -56,6 +56,7 @@ export function startPulse({ links, statements, state, probe }: PulseNeeds): Pul
 			}
 		});
 	const [looking, trying] = [oneAtATime(look), oneAtATime(() => probe(system.now().toISOString()))];
+	looking.begin();
 	const timer = setInterval(() => {
 		looking.begin();
 		if (state.isFailing()) trying.begin();
