@@ -51,6 +51,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			may: /^(policy|audit|accounts|tokens|machines)\/model\.ts$|^audit\/(comparison|event-query|event-types|key-parts)\.ts$|^crypto\/(keyring-model|seal)\.ts$/,
 		},
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model|row-macs)\.ts$/ },
+		{ from: /^store\/unsuitable\.ts$/, may: /^health\/model\.ts$/ },
 		{ from: /^store\/fullest\.ts$/, may: /^store\/shared-sql\.ts$/ },
 		{ from: /^store\/low-disk\.ts$/, may: /^audit\/model\.ts$/ },
 		{ from: /^store\/shared-sql\.ts$/, may: /^store\/row-kinds\.ts$/ },

@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { parse } from "yaml";
 import { readConfig } from "../../packages/server/src/config.ts";
 import { readBuild } from "../../packages/server/src/health/build.ts";
-import { readAddress } from "../../packages/server/src/store/postgres/address.ts";
+import { readAddresses } from "../../packages/server/src/store/postgres/address.ts";
 import { withConnection } from "../../packages/server/src/store/postgres/connection.ts";
 import { createServerCertificate } from "../../packages/x509/src/index.ts";
 import { DATA } from "../../scripts/image/root.ts";
@@ -39,7 +39,7 @@ test("three servers share a database through its socket, and believe the balance
 		assert.ok(Number.parseInt(node.stop_grace_period, 10) >= drain_seconds + 15);
 		assert.deepEqual(node.volumes, [`${name}:${DATA}`, "socket:/run/postgresql"]);
 		assert.equal(node.image, `svc:${readBuild().version}`);
-		const { host, user, database } = readAddress({ ...config, credentials_dir: undefined });
+		const [{ host, user, database } = assert.fail()] = readAddresses({ ...config, credentials_dir: undefined });
 		assert.deepEqual([host, user, database], ["/run/postgresql", "svc", "svc"]);
 	}
 });

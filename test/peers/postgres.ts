@@ -51,7 +51,12 @@ export interface PostgresOptions {
 	readonly identity?: { readonly cert: string; readonly key: string };
 	/** Lines of pg_hba.conf, in place of one that lets everybody in. */
 	readonly access?: readonly string[];
+	/** A server that it is a standby of, and the name by which that one knows it. */
+	readonly standby_of?: { readonly primary: Postgres; readonly name: string };
 }
+
+/** Settings of a server that standbys may follow, and that keeps what it has answered. */
+export const REPLICATED = ["wal_level=replica", "max_wal_senders=5", "synchronous_commit=on"];
 
 /** Starts a PostgreSQL in a temporary folder, and waits until it takes connections. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
@@ -60,10 +65,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 	await chmod(directory, 0o700);
 	await chown(directory, owner.uid, owner.gid);
 	const data = join(directory, "data");
-	const init = ["-D", data, "-A", "trust", "-U", "svc", "--locale=C.UTF-8", "-E", "UTF8", "-N"];
-	const made = spawnSync(join(PROGRAMS ?? "", "initdb"), init, { ...owner, cwd: directory, encoding: "utf8" });
-	if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
-	const own = await writeFiles(data, owner, options);
+	makeData(directory, data, owner, options);
+	const own = [...(await writeFiles(data, owner, options)), ...followed(options)];
 	const port = await freePort();
 	const args = ["-D", data, "-p", String(port), ...settings(directory, [...own, ...(options.settings ?? [])])];
 	let child: ChildProcess | undefined;
@@ -94,6 +97,28 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 			await rm(directory, { recursive: true });
 		},
 	};
+}
+
+/** Makes the folder of a server's data: an empty one, or a copy of the server that it follows. */
+function makeData(
+	directory: string,
+	data: string,
+	owner: { uid: number; gid: number },
+	{ standby_of }: PostgresOptions,
+): void {
+	const init = ["initdb", "-D", data, "-A", "trust", "-U", "svc", "--locale=C.UTF-8", "-E", "UTF8", "-N"];
+	const place = ["-h", "127.0.0.1", "-p", String(standby_of?.primary.port), "-U", "svc"];
+	const copy = ["pg_basebackup", "-D", data, ...place, "-c", "fast", "-N", "-X", "stream", "-R"];
+	const [program = "", ...args] = standby_of === undefined ? init : copy;
+	const made = spawnSync(join(PROGRAMS ?? "", program), args, { ...owner, cwd: directory, encoding: "utf8" });
+	if (made.status !== 0) throw new Error(`${program} failed: ${made.stderr}`);
+}
+
+/** Names the settings of a standby. */
+function followed({ standby_of }: PostgresOptions): string[] {
+	if (standby_of === undefined) return [];
+	const { primary, name } = standby_of;
+	return [`primary_conninfo=host=${primary.host} port=${primary.port} user=${primary.user} application_name=${name}`];
 }
 
 /** Writes the files of the options. @returns the settings that name them */

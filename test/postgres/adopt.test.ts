@@ -78,7 +78,7 @@ test("a database without data of svc is refused, and nothing is made in it", opt
 	const empty = { SVC_DATABASE_URL: createDatabase(postgres, "svc_nothing") };
 	await failing(["adopt", "--again", "--yes"], /holds nothing/, empty);
 	await failing(["adopt", "--look"], /holds nothing/, empty);
-	await failing(["recover", root.email, "--yes"], /no data of svc/, empty);
+	await failing(["recover", root.email, "--yes"], /lacks changes/, empty);
 	assert.equal(runSql(postgres, "svc_nothing", "SELECT count(*) FROM pg_namespace WHERE nspname = 'svc'"), "0");
 });
 

@@ -27,7 +27,7 @@ import { addKubernetesCommand } from "./commands/k8s.ts";
 import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
 import { addMachineCommands } from "./commands/machine.ts";
-import { addNodesCommand } from "./commands/nodes.ts";
+import { addNodesCommands } from "./commands/nodes.ts";
 import { addPolicyCommands } from "./commands/policy.ts";
 import { addPromotionCommands } from "./commands/promote.ts";
 import { addRealmCommands } from "./commands/realm.ts";
@@ -133,7 +133,7 @@ function addAdministration(program: Command, io: Io): void {
 	program.commandsGroup("Looking after the server:");
 	addHealthCommand(program, io);
 	addDoctorCommand(program, io);
-	addNodesCommand(program, io);
+	addNodesCommands(program, io);
 	addExpiringCommand(program, io);
 	addAuditCommands(program, io);
 	addUsersCommands(program, io);

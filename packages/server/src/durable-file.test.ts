@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createDurably, replaceFile, writeDurably } from "./durable-file.ts";
+import { createDurably, replaceFile, writeDurably, writeDurablyAsync } from "./durable-file.ts";
 import { makeFolder } from "./testing/store.ts";
 
 const modeOf = (file: string) => statSync(file).mode & 0o777;
@@ -50,4 +50,13 @@ test("a file that is created never replaces another, and leaves no draft", async
 	createDurably(file, "first", 0o400);
 	assert.throws(() => createDurably(file, "second", 0o400), { code: "EEXIST" });
 	assert.deepEqual([readFileSync(file, "utf8"), modeOf(file), readdirSync(folder)], ["first", 0o400, ["file"]]);
+});
+
+test("a file that is written without blocking is private and whole, and replaces a draft that was left", async (t) => {
+	const folder = await makeFolder(t);
+	const file = join(folder, "file");
+	writeFileSync(`${file}.new`, "half", { mode: 0o400 });
+	await writeDurablyAsync(file, "first");
+	await writeDurablyAsync(file, "second");
+	assert.deepEqual([readFileSync(file, "utf8"), modeOf(file), readdirSync(folder)], ["second", 0o600, ["file"]]);
 });

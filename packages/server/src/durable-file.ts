@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** Makes the names in a directory durable, which syncing a file does not. */
@@ -25,6 +26,20 @@ export function replaceFile(
 /** Replaces a file with this content, private (0600) by default, and in any case until it is whole. */
 export function writeDurably(file: string, content: string | Uint8Array, mode = 0o600, draft?: string): void {
 	replaceFile(file, mode, writerOf(content), draft);
+}
+
+/** Replaces a private file as `writeDurably` does, and holds up no other work meanwhile. One call at a time. */
+export async function writeDurablyAsync(file: string, content: string): Promise<void> {
+	const draft = draftOf(file);
+	await rm(draft, { force: true });
+	await writeFile(draft, content, { flag: "wx", mode: 0o600, flush: true });
+	await rename(draft, file);
+	const directory = await open(dirname(file));
+	try {
+		await directory.sync();
+	} finally {
+		await directory.close();
+	}
 }
 
 /**

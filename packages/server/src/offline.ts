@@ -21,6 +21,7 @@ import {
 import { system } from "./system.ts";
 import { adoptDatabase, inspectDatabase } from "./wiring/adoption.ts";
 import { createChecker } from "./wiring/backups.ts";
+import type { Loss } from "./wiring/networked-acceptance.ts";
 import type { Migrated } from "./wiring/networked-migration.ts";
 import type { NetworkedBackup, Restorable, Restored } from "./wiring/networked-restore.ts";
 import { whileOffline } from "./wiring/offline-directory.ts";
@@ -108,6 +109,14 @@ export async function migrateDatabase(config: Config): Promise<Migrated> {
 	return migrateNetworked(config);
 }
 
+/** Accepts that the database that `database_url` names has lost changes. @returns undefined when it was not confirmed @throws FatalError saying what to do */
+export async function acceptLoss(config: Config, confirm: (loss: Loss) => Promise<boolean>): Promise<Loss | undefined> {
+	if (config.database === undefined)
+		throw new FatalError("`svc nodes accept-loss` is for PostgreSQL: give svc the settings of the server");
+	const { acceptNetworkedLoss } = await import("./wiring/networked-acceptance.ts");
+	return acceptNetworkedLoss(config, confirm);
+}
+
 /** Refuses while FILE.next may be the current database's only key: the restored one's start would take it for a rotation's remains and remove it. */
 function refuseUnsettledKey(config: Config): void {
 	const staged = findStagedKey(config);
@@ -150,6 +159,7 @@ export {
 	adoptDatabase,
 	FatalError,
 	inspectDatabase,
+	type Loss,
 	type Recoverable,
 	type Recovered,
 	type Restorable,

@@ -1,4 +1,5 @@
 import type { LocalCommand } from "@svc/cli/command";
+import { ACCEPT_LOSS } from "./commands/accept-loss.ts";
 import { ADOPT } from "./commands/adopt.ts";
 import { BACKUP_VERIFY } from "./commands/backup-verify.ts";
 import { DATABASE_MIGRATE, DATABASE_ROLES } from "./commands/database.ts";
@@ -27,4 +28,5 @@ export const LOCAL_COMMANDS: readonly LocalCommand[] = [
 	ENGINE_INSTALL,
 	DATABASE_ROLES,
 	DATABASE_MIGRATE,
+	ACCEPT_LOSS,
 ];

@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { isLoopback } from "../client/address.ts";
+import { type Answer, isAnswer, optional } from "../client/answer.ts";
 import { fetchCertificate } from "../client/certificate.ts";
 import type { Target } from "../client/connection.ts";
 import { sessionFile } from "../client/session.ts";
@@ -65,6 +66,15 @@ export function checkVersion(server: string): Check {
 	if (server === manifest.version) return { name, status: "ok", message: `both sides are ${server}`, hint: "" };
 	const message = `the server is ${server}, this client ${manifest.version}`;
 	return { name, status: "warning", message, hint: "use the svc of the server's version" };
+}
+
+/** Reports a server without a database to use, which answers nothing but its health. @param health its answer */
+export function checkStore(health: Answer): Check[] {
+	const store = health.store;
+	if (!isAnswer(store) || store.status !== "away") return [];
+	const message = optional(store, "message") || "the server does not reach its database";
+	const hint = optional(store, "hint") || "see the server's log, which says what to do";
+	return [{ name: "database", status: "failed", message: `${message}, since ${optional(store, "since")}`, hint }];
 }
 
 /** Checks whether others may replace the session file; every command already refuses one that they may read. */

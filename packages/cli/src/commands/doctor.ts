@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { type Answer, isAnswer, optional, rows, text } from "../client/answer.ts";
-import { send, sendForReply } from "../client/client.ts";
+import { optional, rows, text } from "../client/answer.ts";
+import { type Client, send, sendForReply } from "../client/client.ts";
 import { connect, findTarget } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
@@ -9,7 +9,14 @@ import type { Io } from "../io/io.ts";
 import { layoutFor, show, visible, visibleCells } from "../io/output.ts";
 import { withProgress } from "../io/progress.ts";
 import { layOut, states } from "../io/table.ts";
-import { type Check, checkClock, checkConnection, checkSessionFile, checkVersion } from "./doctor-checks.ts";
+import {
+	type Check,
+	checkClock,
+	checkConnection,
+	checkSessionFile,
+	checkStore,
+	checkVersion,
+} from "./doctor-checks.ts";
 
 interface DoctorOptions {
 	readonly deep?: boolean;
@@ -48,30 +55,23 @@ async function runDoctor(context: Context<DoctorOptions>): Promise<void> {
 		checkVersion(optional(health.answer, "version")),
 		...(await checkSessionFile(io)),
 	];
-	const query: Record<string, string> = options.deep === true ? { deep: "true" } : {};
-	const there = await withProgress(context, "checking", () => send(client, { method: "GET", path: "doctor", query }))
-		.then(checksIn)
-		.catch((error: unknown) => storeCheck(health.answer, error));
+	const away = checkStore(health.answer);
+	const there = away.length > 0 ? away : await askServer(context, client);
 	const checks: Check[] = [...there, ...here];
 	await show(context, { checks }, linesOf(context, checks).join("\n"));
 	const failed = checks.filter(({ status }) => status === "failed").length;
 	if (failed > 0) throw new Failure("failed", failed === 1 ? "one check failed" : `${failed} checks failed`);
 }
 
-function checksIn(answer: Answer): Check[] {
+async function askServer(context: Context<DoctorOptions>, client: Client): Promise<Check[]> {
+	const query: Record<string, string> = context.options.deep === true ? { deep: "true" } : {};
+	const answer = await withProgress(context, "checking", () => send(client, { method: "GET", path: "doctor", query }));
 	return rows(answer, "checks").map((check) => ({
 		name: text(check, "name"),
 		status: text(check, "status"),
 		message: text(check, "message"),
 		hint: text(check, "hint"),
 	}));
-}
-
-/** Reports, from the server's health, why its database does not work, so that the server knows nobody and refuses to examine itself. @throws the refusal of any other kind */
-function storeCheck({ store }: Answer, refusal: unknown): Check[] {
-	const isAway = refusal instanceof Failure && refusal.code === "store_unavailable";
-	if (!isAway || !isAnswer(store) || optional(store, "message") === "") throw refusal;
-	return [{ name: "database", status: "failed", message: optional(store, "message"), hint: optional(store, "hint") }];
 }
 
 /** A line for each check, with its hint below. */

@@ -11,7 +11,12 @@ const HEALTH = {
 	checks: { database: "healthy", encryption: "healthy" },
 };
 
-const SICK = { ...HEALTH, status: "unhealthy", checks: { database: "unhealthy", encryption: "healthy" } };
+const SICK = {
+	...HEALTH,
+	status: "unhealthy",
+	checks: { database: "unhealthy", encryption: "healthy" },
+	store: { type: "postgresql", status: "away", message: "it is old", hint: "renew it" },
+};
 
 for (const command of ["health", "status"]) {
 	test(`svc ${command} needs no login and ends with 5 when the server is not well`, async () => {
@@ -26,7 +31,10 @@ for (const command of ["health", "status"]) {
 		await using other = await startService(() => ({ status: 503, body: SICK }));
 		const shown = await run([command], { env: other.env });
 		assert.equal(shown.code, 5);
-		assert.match(shown.stdout, /^status +unhealthy\n.*^database +unhealthy\nencryption +healthy$/ms);
+		assert.match(
+			shown.stdout,
+			/^status +unhealthy\n.*^database +unhealthy\nencryption +healthy\ntrouble +it is old: renew it$/ms,
+		);
 		const { code, stdout } = await run([command, "--json"], { env: other.env });
 		assert.equal(code, 5);
 		assert.deepEqual(JSON.parse(stdout), SICK);

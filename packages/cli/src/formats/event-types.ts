@@ -81,6 +81,7 @@ export const EVENT_TYPES: readonly string[] = [
 	"backup.downloaded",
 	"backup.restored",
 	"database.altered",
+	"database.loss_accepted",
 	"rows.adopted",
 	"rows.altered",
 	"rows.changed",

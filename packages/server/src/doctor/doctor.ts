@@ -2,6 +2,7 @@ import { type RefusalNeeds, requireInstanceAdmin } from "../policy/authorize.ts"
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { checkDatabase, checkLog, checkRights, checkRows, type PageNeeds } from "./database.ts";
+import { checkDurability, type DurabilityNeeds } from "./durability.ts";
 import type { Findings } from "./findings.ts";
 import { checkClock, checkEngines, checkLeases, type LeaseNeeds } from "./leases.ts";
 import { checkLimits, type LimitNeeds } from "./limits.ts";
@@ -14,6 +15,7 @@ import { checkBaseUrl, checkCertificate, checkMasterKey, checkRegistration, type
 export interface DoctorNeeds
 	extends RefusalNeeds,
 		PageNeeds,
+		DurabilityNeeds,
 		SealedNeeds,
 		LeaseNeeds,
 		LimitNeeds,
@@ -61,6 +63,7 @@ export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): 
 		["files", LIMIT_MS, () => checkFiles(needs)],
 		["disk", LIMIT_MS, () => checkDisk(needs)],
 		["database", patience_ms, (signal) => checkDatabase(needs, deep, signal)],
+		["durability", LIMIT_MS, () => checkDurability(needs)],
 		["rows", patience_ms, (signal) => checkRows(needs, signal)],
 		["audit", patience_ms, (signal) => checkLog(needs, signal)],
 		["rights", patience_ms, (signal) => (deep ? checkRights(needs, signal) : [])],

@@ -14,3 +14,25 @@ export interface Check {
 export function ok(name: string, message: string): Check {
 	return { name, status: "ok", message, hint: "" };
 }
+
+/** Facts that decide whether a database on the network may lose an answered write. */
+export interface Durability {
+	fsync: boolean;
+	full_page_writes: boolean;
+	/** As PostgreSQL names it: `on`, `off`, `local`, `remote_write` or `remote_apply`. */
+	synchronous_commit: string;
+	/** Whether synchronous_standby_names is set. */
+	names_standbys: boolean;
+	/** Standbys that are connected, those of them that confirm each commit, and those whose state the server's role may not see. */
+	standbys: number;
+	synchronous_standbys: number;
+	hidden_standbys: number;
+	/** Whether the server's connections use TLS. */
+	is_encrypted: boolean;
+	/** Its clock, in Unix milliseconds. */
+	now_ms: number;
+	/** Number of hosts that the server may reach it at. */
+	hosts: number;
+	/** Whether the server can write the file by which it notices a loss after a restart. */
+	keeps_history: boolean;
+}

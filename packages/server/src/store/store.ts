@@ -1,8 +1,9 @@
 import { accountOperations } from "../accounts/model.ts";
 import { attemptOperations } from "../attempts/model.ts";
-import { type AuditStore, auditOperations } from "../audit/model.ts";
+import { type AuditEvent, type AuditStore, auditOperations } from "../audit/model.ts";
 import { type BackupSource, backupOperations, type IntegrityReport } from "../backups/model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
+import type { Durability } from "../doctor/model.ts";
 import { engineOperations } from "../engines/model.ts";
 import { factorOperations } from "../factors/model.ts";
 import { invitationOperations } from "../invitations/model.ts";
@@ -35,6 +36,8 @@ const OPERATIONS = {
 	health: {
 		/** Writes a row, to find out whether writing succeeds. */
 		probe: write<(at: string) => void>({ forgets: [] }),
+		/** Keeps when somebody accepted that the database has lost changes, ISO 8601 UTC. */
+		acceptLoss: write<(at: string, event: AuditEvent) => void>({ forgets: [] }),
 		/** Names what in the database is not as the server left it. */
 		alterations: read<() => string[]>(),
 	},
@@ -101,6 +104,10 @@ export const STORE_REASONS = [
 	"refused",
 	"certificate",
 	"too_many_connections",
+	"standby",
+	"old_primary",
+	"other_database",
+	"lost_answers",
 	"unsuitable",
 	"read_only",
 	"full",
@@ -151,6 +158,8 @@ export interface Store extends Operations, BackupSource {
 	answerSeconds(): number | undefined;
 	/** Tells whether the server signs in to its database as a superuser. */
 	isSuperuser(): Promise<boolean>;
+	/** Reads what decides whether a database on the network may lose an answered write; undefined for a file of this machine. */
+	durability(): Promise<Durability | undefined>;
 	/** Claims of leases among the servers that use the store. */
 	claims: LeaseClaims;
 	/** Work that one of these servers does for all. */

@@ -20,7 +20,23 @@ const TROUBLES: Readonly<Record<StoreReason, Trouble>> = {
 	},
 	too_many_connections: {
 		message: "PostgreSQL has no connection left",
-		hint: "raise max_connections or the role's limit, or end other programs: each server of svc needs 8 connections",
+		hint: "raise max_connections or the role's limit, or end other programs: each server of svc needs 9 connections",
+	},
+	standby: {
+		message: "only a standby of PostgreSQL answers, which cannot be written",
+		hint: "promote it, or bring the primary back",
+	},
+	old_primary: {
+		message: "only a former primary answers, from before a failover",
+		hint: "make it a standby of the new one, or accept its state with `svc nodes accept-loss`",
+	},
+	other_database: {
+		message: "database_url leads to another PostgreSQL than before",
+		hint: "name the right one, or accept this one with `svc nodes accept-loss`",
+	},
+	lost_answers: {
+		message: "the database lacks changes that were answered",
+		hint: "bring back the one that has them, or accept the loss with `svc nodes accept-loss`",
 	},
 	unsuitable: {
 		message: "database_url leads to a database that the server cannot use",
@@ -28,7 +44,7 @@ const TROUBLES: Readonly<Record<StoreReason, Trouble>> = {
 	},
 	read_only: {
 		message: "PostgreSQL is read-only",
-		hint: "reset default_transaction_read_only, and reload PostgreSQL's settings",
+		hint: "reset default_transaction_read_only and reload PostgreSQL's settings, or bring the primary back",
 	},
 	full: { message: "PostgreSQL's disk is full", hint: "make room on it; remove nothing from its data directory" },
 	locked: {
@@ -44,6 +60,11 @@ const TROUBLES: Readonly<Record<StoreReason, Trouble>> = {
 		hint: "look at the load and the disk of its machine, and at the network to it",
 	},
 };
+
+/** Explains a reason in one line. */
+export function textOf(reason: StoreReason): string {
+	return `${TROUBLES[reason].message}: ${TROUBLES[reason].hint}`;
+}
 
 /** Explains the state of the storage; undefined while it works. */
 export function troubleOf({ reason }: StoreState): Trouble | undefined {

@@ -1,9 +1,12 @@
+import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { FatalError } from "../errors.ts";
 import { TLS_FILES } from "../http/tls-files.ts";
-import { type Address, nameOf, readAddress } from "../store/postgres/address.ts";
+import { type Address, nameOf, readAddresses } from "../store/postgres/address.ts";
 import { claimDatabase } from "../store/postgres/claim-database.ts";
-import { type Connection, ConnectionLost, connect } from "../store/postgres/connection.ts";
+import { type Connection, ConnectionLost } from "../store/postgres/connection.ts";
+import { HISTORY_FILE, requireWritable } from "../store/postgres/history.ts";
+import { reachDatabase } from "../store/postgres/hosts.ts";
 import { openPostgresStore } from "../store/postgres/store.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "../store/sqlite/files.ts";
 import { system } from "../system.ts";
@@ -20,8 +23,7 @@ export async function onDatabase<Result>(
 	lost: string,
 	use: (connection: Connection, address: Address) => Promise<Result>,
 ): Promise<Result> {
-	const address = readAddress(config);
-	const connection = await connect(address).catch(explain);
+	const { address, connection } = await reachDatabase(readAddresses(config), requireWritable).catch(explain);
 	try {
 		await claimDatabase(connection, "alone");
 		return await use(connection, address);
@@ -55,22 +57,19 @@ export async function openNetworkedOffline(
 	onFailure: (error: FatalError) => void,
 ): Promise<OfflineStore> {
 	const { data_dir } = config;
-	const address = readAddress(config);
+	const addresses = readAddresses(config);
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
 	refuseEmbedded(data_dir);
 	const unlock = lockDataDirectory(data_dir);
 	try {
-		const store = await openPostgresStore({
-			address: () => address,
-			now: system.now(),
-			pending: "refuse",
-			onFailure,
-		}).catch(explain);
+		const place = { addresses: () => addresses, history_file: join(data_dir, HISTORY_FILE) };
+		const opening = openPostgresStore({ ...place, now: system.now(), pending: "refuse", onFailure });
+		const { address, compareHistory: _, ...store } = await opening.catch(explain);
 		const close = async () => {
 			await store.close();
 			unlock();
 		};
-		return { store: { ...store, close }, place: nameOf(address) };
+		return { store: { ...store, close }, place: nameOf(address()) };
 	} catch (error) {
 		unlock();
 		throw error;

@@ -1,13 +1,17 @@
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../config.ts";
 import { FatalError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { readAddress } from "../store/postgres/address.ts";
+import { readAddresses } from "../store/postgres/address.ts";
 import { ConnectionLost } from "../store/postgres/connection.ts";
+import { HISTORY_FILE } from "../store/postgres/history.ts";
 import { openPostgresStore } from "../store/postgres/store.ts";
 import { lockDataDirectory } from "../store/sqlite/files.ts";
 import { hasDatabase, removeDraft } from "../store/sqlite/restored.ts";
 import type { Store, StoreState } from "../store/store.ts";
+import { textOf } from "../store/troubles.ts";
+import { UnsuitableDatabase } from "../store/unsuitable.ts";
 import { removeExamined } from "./networked-doctor.ts";
 
 /** Exit codes: EX_UNAVAILABLE, after which a service manager tries again, and EX_CONFIG. */
@@ -30,14 +34,15 @@ export interface NetworkedOptions {
  */
 export async function openNetworkedStore({ config, now, log, onFailure }: NetworkedOptions): Promise<Store> {
 	const { data_dir } = config;
-	const address = () => readAddress(config);
+	const addresses = () => readAddresses(config);
 	refuseEmbedded(data_dir);
 	const unlock = lockDataDirectory(data_dir);
 	try {
 		await removeExamined(data_dir);
 		removeDraft(data_dir);
 		const listeners = { onFailure, onState: reportTo(log) };
-		const options = { address, most_bytes: config.database?.bytes, now, isShared: true, ...listeners };
+		const place = { addresses, history_file: join(data_dir, HISTORY_FILE), most_bytes: config.database?.bytes };
+		const options = { ...place, now, isShared: true, ...listeners };
 		const open = () => openPostgresStore(options);
 		const store = await opened(open, log).catch(explain);
 		return {
@@ -61,16 +66,10 @@ export function refuseEmbedded(data_dir: string): void {
 	);
 }
 
-const MESSAGES = {
-	away: "PostgreSQL cannot be reached: requests get 503 until it can",
-	failing: "PostgreSQL takes no changes: requests that make any get 503 until it does",
-	slow: "PostgreSQL takes long to answer",
-} as const;
-
 function reportTo(log: Log): (state: StoreState) => void {
-	return ({ status, reason = "unreachable" }) => {
-		if (status === "healthy") log("info", "database.back", { message: "PostgreSQL works again" });
-		else log(status === "slow" ? "warn" : "error", `database.${status}`, { reason, message: MESSAGES[status] });
+	return ({ status, reason }) => {
+		if (reason === undefined) log("info", "database.back", { message: "PostgreSQL works again" });
+		else log(status === "slow" ? "warn" : "error", `database.${status}`, { reason, message: textOf(reason) });
 	};
 }
 
@@ -86,7 +85,7 @@ async function opened(open: () => Promise<Store>, log: Log): Promise<Store> {
 			return await open();
 		} catch (error) {
 			if (!isAway(error) || performance.now() > until) throw error;
-			if (!hasWaited) log("warn", "database.awaited", { message: `PostgreSQL does not answer yet (${codeOf(error)})` });
+			if (!hasWaited) log("warn", "database.awaited", { message: whyAwaited(error) });
 			await delay(AGAIN_MS);
 		}
 	}
@@ -96,7 +95,12 @@ async function opened(open: () => Promise<Store>, log: Log): Promise<Store> {
 const AWAY = /^(ECONN|E(NET|HOST)UNREACH|ETIMEDOUT|ENOENT|EAI_AGAIN|57P03|53300|55P03|57014)/;
 
 function isAway(error: unknown): boolean {
-	return AWAY.test(codeOf(error)) || error instanceof ConnectionLost || isTimeout(error);
+	const isUnusable = error instanceof ConnectionLost || error instanceof UnsuitableDatabase;
+	return AWAY.test(codeOf(error)) || isUnusable || isTimeout(error);
+}
+
+function whyAwaited(error: unknown): string {
+	return error instanceof UnsuitableDatabase ? error.message : `PostgreSQL does not answer yet (${codeOf(error)})`;
 }
 
 /** Tells whether the driver gave up: its error has no code. */
@@ -111,6 +115,7 @@ function codeOf(error: unknown): string {
 /** Explains why the database could not be opened. Its own text stays unsaid: it may hold parts of the address. */
 export function explain(cause: unknown): never {
 	if (cause instanceof FatalError) throw cause;
+	if (cause instanceof UnsuitableDatabase) throw new FatalError(cause.message, UNAVAILABLE, { cause });
 	const hint = "check that PostgreSQL runs, and database_url with its user, password and certificate";
 	throw new FatalError(
 		`the database cannot be opened (${codeOf(cause)}): ${hint}`,

@@ -3,6 +3,7 @@ import type { RowKey, RowMacs } from "../../crypto/row-macs.ts";
 import { runInBatches } from "../in-batches.ts";
 import { eventsOf } from "../low-disk.ts";
 import { fromDeclarations, type Implementations, type Operations, READS_WHOLE_LOG } from "../store.ts";
+import { LOSS_ACCEPTED } from "../unsuitable.ts";
 import { createBriefs } from "./briefs/briefs.ts";
 import type { Session, Sql } from "./connection.ts";
 import type { All, Change, Snapshot } from "./database.ts";
@@ -141,7 +142,13 @@ function writesOf(db: Change): All<Implementations<"write">> {
 		common: commonWrites(db),
 		engines: engineWrites(db),
 		factors: factorWrites(db),
-		health: { probe: (at) => setMeta(db, "probe", at) },
+		health: {
+			probe: (at) => setMeta(db, "probe", at),
+			async acceptLoss(at, event) {
+				await setMeta(db, LOSS_ACCEPTED, at);
+				db.append(event);
+			},
+		},
 		invitations: invitationWrites(db),
 		keys: keyWrites(db),
 		leases: leaseWrites(db),

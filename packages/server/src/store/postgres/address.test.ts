@@ -5,10 +5,16 @@ import { test } from "node:test";
 import { FatalError } from "../../errors.ts";
 import { Redacted } from "../../redacted.ts";
 import { makeFolder } from "../../testing/store.ts";
-import { readAddress } from "./address.ts";
+import { type Address, readAddresses } from "./address.ts";
 
-const read = (url: string, password_file?: string, credentials_dir?: string) =>
-	readAddress({ database: { url: new Redacted(url), password_file, bytes: undefined }, credentials_dir });
+const readAll = (url: string, password_file?: string, credentials_dir?: string) =>
+	readAddresses({ database: { url: new Redacted(url), password_file, bytes: undefined }, credentials_dir });
+
+const read = (...given: Parameters<typeof readAll>): Address => {
+	const [address, ...others] = readAll(...given);
+	assert.deepEqual(others, []);
+	return address ?? assert.fail();
+};
 
 const refuses = (url: string, pattern: RegExp) =>
 	assert.throws(
@@ -43,6 +49,15 @@ test("every other database is reached with TLS and a verified name, and may not 
 	for (const mode of ["prefer", "require"]) refuses(`postgres://ada@localhost/svc?sslmode=${mode}`, /sslmode/);
 });
 
+test("several hosts are several addresses, each with the user, password and database", () => {
+	assert.deepEqual(readAll("postgres://ada:p%40ss@localhost:5433,[::1],db.lan:6432/svc"), [
+		{ ...PLAIN, password: "p@ss", host: "localhost", port: 5433 },
+		{ ...PLAIN, password: "p@ss", host: "::1" },
+		{ ...PLAIN, password: "p@ss", host: "db.lan", port: 6432, tls: { ca: undefined } },
+	]);
+	refuses("postgres://ada@localhost,db.lan/svc?sslmode=disable", /sslmode/);
+});
+
 test("a user, password or database may have any characters, escaped", () => {
 	const { user, password, database } = read("postgres://a%40b:p%3A%2F%25@localhost/my%20svc");
 	assert.deepEqual({ user, password, database }, { user: "a@b", password: "p:/%", database: "my svc" });
@@ -63,13 +78,15 @@ test("the credential's password overrides the file's, which overrides the addres
 	assert.throws(() => read(url, join(folder, "none")), FatalError);
 });
 
-test("an address that names too little, too much or several hosts is refused without repeating it", () => {
+test("an address that names too little or too much is refused without repeating it", () => {
 	refuses("postgres://localhost/CANARY", /user/);
 	refuses("postgres://CANARY@localhost", /database/);
 	refuses("postgres:///CANARY", /host/);
 	refuses("postgres://CANARY@/svc", /address/);
-	refuses("postgres://CANARY@one,two/svc", /one host/);
-	refuses("postgres://CANARY@one:1,two:2/svc", /address/);
+	refuses("postgres://CANARY@one,/svc", /address|host/);
+	refuses("postgres://CANARY@one,two:CANARY/svc", /address/);
+	refuses("postgres://CANARY@one,two/svc?host=/run/postgresql", /several hosts/);
+	refuses("postgres://CANARY@one/svc?host=/run/a,/run/b", /several hosts/);
 	refuses("postgres://ada:CANARY%@localhost/svc", /hexadecimal/);
 	refuses("postgres://ada@localhost/svc?CANARY=1", /parameters/);
 	refuses("postgres://ada@localhost/svc?options=-c%20CANARY", /parameters/);

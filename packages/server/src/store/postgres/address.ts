@@ -22,29 +22,47 @@ const DEFAULT_PORT = 5432;
 const PARAMETERS = ["host", "sslmode", "sslrootcert"];
 
 /**
- * Reads the database's address: `database_url`, and the password from the credential `database-password`, else from `database_password_file`, else
- * from the address. Everything but loopback and Unix sockets takes TLS with a certificate of that name.
+ * Reads the addresses of the database, one for each host that `database_url` names, and the password from the credential `database-password`, else from
+ * `database_password_file`, else from the address. Everything but loopback and Unix sockets takes TLS with a certificate of that name.
  * @throws FatalError naming the setting and what it must be; it repeats nothing of it
  */
-export function readAddress(config: Pick<Config, "database" | "credentials_dir">): Address {
-	const url = parse(config.database?.url.reveal() ?? "");
+export function readAddresses(config: Pick<Config, "database" | "credentials_dir">): Address[] {
+	const { first, others } = splitHosts(config.database?.url.reveal() ?? "");
+	const url = parse(first);
 	const given = url.searchParams;
 	const other = [...given.keys()].find((name) => !PARAMETERS.includes(name) || given.getAll(name).length > 1);
 	if (other !== undefined) throw wrong(`may have each of the parameters ${PARAMETERS.join(", ")} once, and no others`);
-	const host = given.get("host") ?? decode(url.hostname).replace(/^\[|\]$/g, "");
 	const [user, database] = [decode(url.username), decode(url.pathname.slice(1))];
-	if (host === "" || user === "" || database === "")
-		throw wrong("must name the host, the user and the database: postgres://USER@HOST:5432/DATABASE");
-	if (host.includes(",")) throw wrong("must name one host: several are not supported yet");
-	const tls = tlsOf(host, given.get("sslmode"), given.get("sslrootcert"));
-	return {
-		host,
-		port: url.port === "" ? DEFAULT_PORT : Number(url.port),
-		database,
-		user,
-		password: passwordIn(config) ?? decode(url.password),
-		...(tls && { tls }),
-	};
+	const password = passwordIn(config) ?? decode(url.password);
+	return placesOf(url, others).map(({ host, port }) => {
+		if (host === "" || user === "" || database === "")
+			throw wrong("must name the host, the user and the database: postgres://USER@HOST:5432/DATABASE");
+		const tls = tlsOf(host, given.get("sslmode"), given.get("sslrootcert"));
+		return { host, port, database, user, password, ...(tls && { tls }) };
+	});
+}
+
+/** The part before the hosts, and the hosts. */
+const HOSTS = /^(\w+:\/\/(?:[^@/?#]*@)?)([^/?#]*)/;
+
+/** Separates the hosts after the first one, which no URL may have. */
+function splitHosts(text: string): { first: string; others: string[] } {
+	const [before = "", start = "", hosts = ""] = HOSTS.exec(text) ?? [];
+	const [first = "", ...others] = hosts.split(",");
+	return { first: `${start}${first}${text.slice(before.length)}`, others };
+}
+
+/** Lists the hosts with their ports: one of the parameters, or those of the address. */
+function placesOf(url: URL, others: readonly string[]): Pick<Address, "host" | "port">[] {
+	const portOf = ({ port }: URL) => (port === "" ? DEFAULT_PORT : Number(port));
+	const named = url.searchParams.get("host");
+	if (named !== null && (named.includes(",") || others.length > 0))
+		throw wrong("must name several hosts before the database: postgres://USER@ONE:5432,TWO:5432/DATABASE");
+	if (named !== null) return [{ host: named, port: portOf(url) }];
+	return [url, ...others.map((other) => parse(`${url.protocol}//${other}`))].map((place) => ({
+		host: decode(place.hostname).replace(/^\[|\]$/g, ""),
+		port: portOf(place),
+	}));
 }
 
 /** Names a database for people, without the password. */

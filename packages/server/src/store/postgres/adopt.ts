@@ -8,6 +8,7 @@ import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowTable } fro
 import { createRowLedger, noRows, type RowLedger, sealTip } from "../row-ledger.ts";
 import { fingerprintOf, nameOf, namingColumns, writeNamed } from "../row-names.ts";
 import type { AdoptionKeys } from "../sqlite/adopt.ts";
+import { LOSS_ACCEPTED } from "../unsuitable.ts";
 import { addEvents } from "./changes.ts";
 import { type Column, typedColumns } from "./columns.ts";
 import type { Session, Sql } from "./connection.ts";
@@ -42,12 +43,16 @@ export function adoptRows(
 		const macs = createRowMacs(keys, system.randomBytes);
 		await countRealms(session);
 		await numberSecrets(session);
+		await session.run(ACCEPT, [LOSS_ACCEPTED, event.timestamp]);
 		const count = await signAll(session, macs, event);
 		const [fault] = Object.values(await checkIntegrity(session, macs, ["access", "content"])).flat();
 		if (fault !== undefined) throw new FatalError(`the database was not adopted: ${fault} would not fit`);
 		return count;
 	});
 }
+
+/** The end of the log is believed, too: servers that have seen a later one go on from there. */
+const ACCEPT = "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 async function addKey(sql: Sql, row: KeyRow): Promise<void> {
 	const columns = columnsOf("keyring");

@@ -41,8 +41,6 @@ export interface Changes {
 	 * @throws AppError store_unavailable when the connection was lost: the change was not made, or nobody can tell
 	 */
 	alone<Result>(step: () => Promise<Result>): Promise<Result>;
-	/** Tells whether a database still has the last change that it has answered. */
-	isKeptIn(sql: Sql): Promise<boolean>;
 	/** Adds an event without a change. */
 	add(event: AuditEvent): void;
 	/** Ends an operation of the transaction. */
@@ -52,11 +50,14 @@ export interface Changes {
 /** Milliseconds to wait for the database after a commit without an answer. */
 const SETTLE_MS = 10_000;
 
-/** Makes the changes of a link. */
-export function createChanges(link: ReconnectingConnection, trust: Trust, claimant: Change["claimant"]): Changes {
+/** Makes the changes of a link. @param onAnswered called with the end of the log before a change is answered */
+export function createChanges(
+	link: ReconnectingConnection,
+	trust: Trust,
+	claimant: Change["claimant"],
+	onAnswered: (end: ChainEnd) => void,
+): Changes {
 	let running: Running | undefined;
-	/** End of the log after the last change that was answered. */
-	let kept: ChainEnd | undefined;
 	const now = () => running ?? outside();
 	const rows = createRows(link, trust.macs);
 	const change: Change = {
@@ -81,10 +82,9 @@ export function createChanges(link: ReconnectingConnection, trust: Trust, claima
 				if (!(error instanceof CommitUnknown) || made === undefined) throw error;
 				if (!(await wasCommitted(link, made.written, error))) throw storeUnavailable(error);
 			}
-			kept = made.written.end;
+			onAnswered(made.written.end);
 			return made.result;
 		},
-		isKeptIn: async (sql) => kept === undefined || (await hasEvent(sql, kept)),
 		add: ({ timestamp, type, actor, realm_id, realm, data }) =>
 			now().chain.add({ timestamp, type, actor, realm_id, realm, data: JSON.stringify(data) }),
 		finish: () => now().chain.finish(),
@@ -164,9 +164,12 @@ async function end(sql: Sql, trust: Trust, { chain, ledger, events }: Running): 
 /** Finds a tip among those of the newest changes: every other change came after the lost one. */
 const HAS_TIP = "SELECT FROM (SELECT sealed FROM tip ORDER BY id DESC LIMIT 1000) AS newest WHERE sealed = $1";
 
+/** Writes to the log of the database, and leaves no row: without anything written, COMMIT waits for no standby. */
+const MARKER = "SELECT pg_logical_emit_message(true, 'svc', '')";
+
 /**
- * Tells whether a change was committed whose commit has no answer. It had the lock of changes until it was committed or rolled back, so what has the lock
- * after it sees which.
+ * Tells whether a change was committed whose commit has no answer, or was not waited for by a synchronous standby. It had the lock of changes until it was
+ * committed or rolled back, so what has the lock after it sees which. The marker makes the standby confirm all that was written before it.
  * @throws AppError store_unavailable when the database does not come back in time, or cannot tell
  */
 async function wasCommitted(
@@ -176,9 +179,10 @@ async function wasCommitted(
 ): Promise<boolean> {
 	if (!(await link.isUpWithin(SETTLE_MS)) || (sealed === undefined && !hasEvents)) throw outcomeUnknown(cause);
 	try {
-		return await link.transaction(`BEGIN; ${CHANGES_LOCK}`, async () =>
-			sealed === undefined ? hasEvent(link, end) : (await link.rows(HAS_TIP, [sealed])).length > 0,
-		);
+		return await link.transaction(`BEGIN; ${CHANGES_LOCK}`, async () => {
+			await link.rows(MARKER);
+			return sealed === undefined ? hasEvent(link, end) : (await link.rows(HAS_TIP, [sealed])).length > 0;
+		});
 	} catch {
 		throw outcomeUnknown(cause);
 	}

@@ -11,11 +11,10 @@ interface Properties {
 	pid: number;
 	version: number;
 	encoding: string;
-	is_standby: boolean;
 }
 
 const PROPERTIES = `SELECT pg_backend_pid() AS pid, current_setting('server_version_num')::int / 10000 AS version,
-	current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby`;
+	current_setting('server_encoding') AS encoding`;
 
 /**
  * Way of using a database: a command has it alone, servers share it. The first of them has it alone until it calls `shareDatabase`, so that it may change
@@ -65,10 +64,9 @@ export async function shareDatabase(sql: Pick<Sql, "rows">): Promise<void> {
 
 const LOCK_NOT_AVAILABLE = "55P03";
 
-function reasonAgainst({ version, encoding, is_standby }: Properties): string | undefined {
+function reasonAgainst({ version, encoding }: Properties): string | undefined {
 	if (version < OLDEST) return `the database is PostgreSQL ${version}: svc needs ${OLDEST} or newer`;
 	if (encoding !== "UTF8")
 		return `the database's encoding is ${encoding}: create it with ENCODING 'UTF8' TEMPLATE template0`;
-	if (is_standby) return "database_url leads to a standby, which cannot be written: name the primary";
 	return undefined;
 }

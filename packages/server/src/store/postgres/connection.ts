@@ -89,7 +89,7 @@ const END_MS = 2000;
 /** Says that a connection has ended, or that its database has stopped to answer: the transaction, if there was one, is rolled back. */
 export class ConnectionLost extends Error {}
 
-/** Says that a connection was lost after COMMIT was sent and before it was answered. */
+/** Says that a connection was lost after COMMIT was sent and before it was answered, or that no standby has confirmed it. */
 export class CommitUnknown extends ConnectionLost {}
 
 /** Opens a connection. @throws Error when the database cannot be reached, or refuses */
@@ -184,6 +184,20 @@ function statementsOf(client: Client, lose: () => void, noteAnswer: () => void):
 			clearTimeout(late);
 		}
 	};
+	let warnings = 0;
+	client.on("notice", ({ severity }) => {
+		if (severity === "WARNING") warnings++;
+	});
+	const commit = async () => {
+		const before = warnings;
+		const { command } = await send("COMMIT").catch((error: unknown) => {
+			throw error instanceof ConnectionLost ? new CommitUnknown(error.message, { cause: error }) : error;
+		});
+		// A transaction that failed meanwhile answers COMMIT with ROLLBACK, and without an error.
+		if (command !== "COMMIT") throw new Error("the database rolled the transaction back");
+		// Somebody cancelled the wait for a synchronous standby: the change is visible, and a failover may lose it.
+		if (warnings > before) throw new CommitUnknown("the database warned that the commit may be lost");
+	};
 	const named = createNames();
 	const ask = (text: string, values: readonly unknown[]) => send({ ...named(text), text, values: [...values] });
 	return {
@@ -194,7 +208,7 @@ function statementsOf(client: Client, lose: () => void, noteAnswer: () => void):
 			try {
 				await send(begin);
 				const result = await step();
-				await commit(send);
+				await commit();
 				return result;
 			} catch (error) {
 				// Fails only where the connection has ended, and the transaction with it.
@@ -203,14 +217,6 @@ function statementsOf(client: Client, lose: () => void, noteAnswer: () => void):
 			}
 		},
 	};
-}
-
-async function commit(send: (text: string) => Promise<pg.QueryResult>): Promise<void> {
-	const { command } = await send("COMMIT").catch((error: unknown) => {
-		throw error instanceof ConnectionLost ? new CommitUnknown(error.message, { cause: error }) : error;
-	});
-	// A transaction that failed meanwhile answers COMMIT with ROLLBACK, and without an error.
-	if (command !== "COMMIT") throw new Error("the database rolled the transaction back");
 }
 
 /** Names statements, so that each is parsed once a connection. Filters make more texts than the database should keep. */

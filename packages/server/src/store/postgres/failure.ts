@@ -1,6 +1,7 @@
 import { AppError, FatalError } from "../../errors.ts";
 import { storeUnavailable } from "../errors.ts";
 import type { StoreReason } from "../store.ts";
+import { UnsuitableDatabase } from "../unsuitable.ts";
 import { ConnectionLost } from "./connection.ts";
 
 /** Five letters and digits that PostgreSQL names an error by. */
@@ -42,6 +43,7 @@ const REASONS: readonly (readonly [code: RegExp, reason: StoreReason])[] = [
 
 /** Names the reason why the database does not work, of an error of a connection or a statement. */
 export function reasonOf(error: unknown): StoreReason {
+	if (error instanceof UnsuitableDatabase) return error.reason;
 	if (error instanceof FatalError) return "unsuitable";
 	const code = codeOf(error);
 	return REASONS.find(([codes]) => codes.test(code))?.[1] ?? "unreachable";

@@ -15,6 +15,8 @@ export interface Guard extends Trust {
 	begin(): void;
 	/** Sets the function that reads the keys again, for a database whose keys another server may replace. */
 	readKeysWith(read: () => Promise<void>): void;
+	/** Has the keys read again before anything else: the database may lack some. */
+	forgetKeys(): void;
 }
 
 /** Makes the guard, which trusts nothing before it has keys. */
@@ -29,7 +31,7 @@ export function createGuard(): Guard {
 		found.push(...news);
 		if (news.length > 0) resolve();
 	};
-	const { readKeysWith, keepUp } = createKeyReader(macs);
+	const keyReader = createKeyReader(macs);
 	return {
 		found,
 		noticed,
@@ -50,13 +52,12 @@ export function createGuard(): Guard {
 			note(altered);
 		},
 		learn: note,
-		readKeysWith,
-		keepUp,
+		...keyReader,
 	};
 }
 
 /** Compares the keys in use with those of the newest tip, one comparison at a time: an older result must not replace a newer one. */
-function createKeyReader(macs: RowMacs): Pick<Guard, "readKeysWith" | "keepUp"> {
+function createKeyReader(macs: RowMacs): Pick<Guard, "readKeysWith" | "keepUp" | "forgetKeys"> {
 	let read: (() => Promise<void>) | undefined;
 	let seen: Buffer | undefined;
 	let known = -1;
@@ -73,6 +74,11 @@ function createKeyReader(macs: RowMacs): Pick<Guard, "readKeysWith" | "keepUp"> 
 	return {
 		readKeysWith(given) {
 			read = given;
+		},
+		forgetKeys() {
+			last = last.then(() => {
+				[seen, known] = [undefined, -1];
+			});
 		},
 		keepUp(sealed) {
 			if (read === undefined || sealed === null || sealed === undefined) return Promise.resolve();

@@ -15,18 +15,26 @@ let server: Promise<Postgres> | undefined;
 after(async () => (await server)?.stop());
 
 /** Opens a store behind a proxy, with an account. */
-async function setUp(t: TestContext, failures?: Error[]) {
+async function setUp(t: TestContext) {
 	server ??= startPostgres();
 	const running = await server;
 	const proxy = await startProxy(running.port);
 	const through = { ...running, port: proxy.port };
 	const database = await newDatabase(running);
-	const { store } = await openPostgresTestStore(t, through, database, failures);
+	const { store } = await openPostgresTestStore(t, through, database);
 	t.after(() => proxy.stop());
 	const { id } = await addAccount(store);
 	const count = async (where: string) =>
 		Number((await runSql(running, database, `SELECT count(*) AS n FROM svc.${where}`))[0]?.n);
-	return { store, proxy, id, count, runSql: (text: string) => runSql(running, database, text) };
+	return {
+		store,
+		server: running,
+		database,
+		proxy,
+		id,
+		count,
+		runSql: (text: string) => runSql(running, database, text),
+	};
 }
 
 let made = 0;
@@ -114,14 +122,23 @@ test("questions under way when the connections are cut are refused, not lost", o
 	assert.equal((await again(async () => store.accounts.byId(id)))?.id, id);
 });
 
-test("a database that lost acknowledged changes is not used again", options, async (t) => {
-	const failures: Error[] = [];
-	const { store, proxy, runSql } = await setUp(t, failures);
+/** Takes the last event and its tip away: the database is as before the last change. */
+const CUT = `SET session_replication_role = replica;
+	DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event);
+	DELETE FROM svc.tip WHERE id = (SELECT max(id) FROM svc.tip)`;
+
+test("a database that lost answered changes is not used until the loss was accepted", options, async (t) => {
+	const { store, server, database, proxy, id, runSql } = await setUp(t);
 	await store.audit.append(anEvent());
-	await runSql(
-		"SET session_replication_role = replica; DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event)",
-	);
+	await runSql(CUT);
 	proxy.reset();
-	await until(() => failures.length > 0);
-	assert.equal(failures.length, 1);
+	await until(() => store.state().reason === "lost_answers");
+	await assert.rejects(async () => store.accounts.byId(id), isAway);
+	await assert.rejects(store.audit.append(anEvent()), isAway);
+	const { store: other } = await openPostgresTestStore(t, server, database);
+	await other.health.acceptLoss(new Date().toISOString(), anEvent());
+	await until(() => store.state().status === "healthy");
+	assert.equal(store.state().reason, undefined);
+	assert.equal((await store.accounts.byId(id))?.id, id);
+	await store.audit.append(anEvent());
 });

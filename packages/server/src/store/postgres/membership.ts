@@ -19,6 +19,7 @@ import { createDuties } from "./duties.ts";
 import { createExchange, type Known } from "./findings.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
+import { repeat } from "./repeat.ts";
 
 /** The nodes of a database, as one of them sees them. */
 interface Membership extends Pick<Store, "join" | "nodes" | "claims" | "duties" | "reportAltered"> {
@@ -104,7 +105,8 @@ export function createMembership(
 			own = node;
 			claims = createClaims(inTurn, node.id);
 			await exchange();
-			stopBeating = beat(async () => {
+			// While the database is away, others see that this node is silent.
+			stopBeating = repeat(BEAT_MS, async () => {
 				const keys = await report();
 				// One that was forgotten joins again.
 				if ((await sql.run(BEAT, [node.id, keys.master_key, keys.next_master_key])) === 0) await add(node, keys);
@@ -125,22 +127,5 @@ export function createMembership(
 			await stopBeating();
 			if (own !== undefined) await sql.run(LEAVE, [own.id]).catch(() => undefined);
 		},
-	};
-}
-
-/** Gives signs of life, one at a time. While the database is away, others see that this node is silent. @returns what ends them */
-function beat(sign: () => Promise<void>): () => Promise<void> {
-	let beating: Promise<void> | undefined;
-	const timer = setInterval(() => {
-		beating ??= sign()
-			.catch(() => undefined)
-			.finally(() => {
-				beating = undefined;
-			});
-	}, BEAT_MS);
-	timer.unref();
-	return async () => {
-		clearInterval(timer);
-		await beating;
 	};
 }

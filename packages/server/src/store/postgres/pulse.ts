@@ -1,8 +1,8 @@
 import { system } from "../../system.ts";
 import type { Store } from "../store.ts";
 import type { Connections } from "./connections.ts";
+import { repeat } from "./repeat.ts";
 import type { DatabaseState } from "./state.ts";
-import type { Statements } from "./statements.ts";
 
 /** Milliseconds between two questions to the database about itself. */
 const EVERY_MS = 2000;
@@ -17,8 +17,7 @@ const MODE = "SELECT current_setting('transaction_read_only') = 'on' AS is_read_
 
 /** Parts of the store that the pulse uses. */
 interface PulseNeeds {
-	links: Pick<Connections, "loseSilent">;
-	statements: Statements;
+	links: Pick<Connections, "open" | "loseSilent">;
 	state: DatabaseState;
 	/** Makes a small change. */
 	probe: Store["health"]["probe"];
@@ -33,57 +32,36 @@ export interface Pulse extends Pick<Store, "answerSeconds" | "isWritable" | "sta
  * Asks the database regularly how it is. A connection that is silent while it has no answer counts as lost. After a change that the database could not
  * write, small ones are tried, so that the state is right again without a request.
  */
-export function startPulse({ links, statements, state, probe }: PulseNeeds): Pulse {
+export async function startPulse({ links, state, probe }: PulseNeeds): Promise<Pulse> {
+	// Of its own: a statement of others may wait for a lock.
+	const link = await links.open();
 	let seconds: number | undefined;
-	const look = () =>
-		statements.alone(async (sql) => {
-			const asked_at = performance.now();
-			let isAnswered = false;
-			// An answer that came while this process was stopped or busy is read before the check.
-			const late = setTimeout(() => setImmediate(() => isAnswered || links.loseSilent(asked_at)), ANSWER_MS);
-			try {
-				const [found] = await sql.rows<{ is_read_only: boolean }>(MODE);
-				isAnswered = true;
-				const took_ms = performance.now() - asked_at;
-				seconds = took_ms / 1000;
-				state.note({
-					mode: found?.is_read_only === true ? "read_only" : undefined,
-					pace: took_ms > SLOW_MS ? "slow" : undefined,
-				});
-			} finally {
-				isAnswered = true;
-				clearTimeout(late);
-			}
-		});
-	const [looking, trying] = [oneAtATime(look), oneAtATime(() => probe(system.now().toISOString()))];
-	looking.begin();
-	const timer = setInterval(() => {
-		looking.begin();
-		if (state.isFailing()) trying.begin();
-	}, EVERY_MS);
-	timer.unref();
+	const look = async () => {
+		const asked_at = performance.now();
+		let isOver = false;
+		// An answer that came while this process was stopped or busy is read before the check.
+		const late = setTimeout(() => setImmediate(() => isOver || links.loseSilent(asked_at)), ANSWER_MS);
+		try {
+			const [found] = await link.rows<{ is_read_only: boolean }>(MODE);
+			const took_ms = performance.now() - asked_at;
+			seconds = took_ms / 1000;
+			state.note({
+				mode: found?.is_read_only === true ? "read_only" : undefined,
+				pace: took_ms > SLOW_MS ? "slow" : undefined,
+			});
+		} finally {
+			isOver = true;
+			clearTimeout(late);
+		}
+	};
+	const stopLooking = repeat(EVERY_MS, look);
+	const stopTrying = repeat(EVERY_MS, async () => {
+		if (state.isFailing()) await probe(system.now().toISOString());
+	});
 	return {
 		state: state.now,
 		answerSeconds: () => seconds,
 		isWritable: async () => ["healthy", "slow"].includes(state.now().status),
-		async close() {
-			clearInterval(timer);
-			await Promise.all([looking.ended(), trying.ended()]);
-		},
-	};
-}
-
-/** Runs work that may fail, never twice at the same time. */
-function oneAtATime(work: () => Promise<unknown>) {
-	let running: Promise<unknown> | undefined;
-	return {
-		begin() {
-			running ??= work()
-				.catch(() => undefined)
-				.finally(() => {
-					running = undefined;
-				});
-		},
-		ended: async () => void (await running),
+		close: async () => void (await Promise.all([stopLooking(), stopTrying()])),
 	};
 }

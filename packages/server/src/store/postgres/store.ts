@@ -4,12 +4,14 @@ import { system } from "../../system.ts";
 import type { Store, StoreState } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
-import { type Changes, createChanges, keepUp } from "./changes.ts";
+import { createChanges, keepUp } from "./changes.ts";
 import { claimDatabase, shareDatabase } from "./claim-database.ts";
 import { type Sql, withConnection } from "./connection.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
+import { readDurability } from "./durability.ts";
 import { forgetFindings, reportedFindings } from "./findings.ts";
 import { createGuard, type Guard } from "./guard.ts";
+import { type Found, findHistory, type History, type Known, openHistory } from "./history.ts";
 import { checkIntegrity, isNew } from "./integrity.ts";
 import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createDatabaseThrottle } from "./low-disk.ts";
@@ -25,8 +27,10 @@ import { createWriter } from "./writer.ts";
 
 /** Database to open, and listeners. */
 export interface PostgresOptions {
-	/** Reads the address for each connection: its password may have changed. */
-	address(): Address;
+	/** Reads the addresses of the database's hosts, one of which is the primary, for each connection: the password may have changed. */
+	addresses(): readonly Address[];
+	/** File that keeps the database's history from one start to the next; undefined if nothing does. */
+	history_file?: string;
 	/** Bytes that the database may have on its disk; undefined if nobody knows. */
 	most_bytes?: number | undefined;
 	/** Start of the server. */
@@ -41,18 +45,26 @@ export interface PostgresOptions {
 	onState?(state: StoreState): void;
 }
 
+/** A store on PostgreSQL. */
+export interface PostgresStore extends Store {
+	/** Returns the address of the host that is in use. */
+	address(): Address;
+	/** Compares its history with a known one. */
+	compareHistory(known: Known): Promise<Found>;
+}
+
 /**
  * Opens the PostgreSQL adapter of the store, without caches: connects, migrates, and keeps its connections.
  * @throws FatalError when the database cannot be used, or another server uses it; Error when it cannot be reached
  */
-export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
-	const { isShared = false, address, most_bytes, onState } = options;
+export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
+	const { isShared = false, addresses, history_file, most_bytes, onState } = options;
+	const guard = createGuard();
+	const history = openHistory(history_file, guard);
 	const state = createDatabaseState(onState);
-	const links = createConnections(address, state);
+	const links = createConnections(addresses, history, state);
 	try {
-		const guard = createGuard();
-		let changes: Changes | undefined;
-		const { writing, findAlterations } = await openWriting(links, options, () => changes);
+		const { writing, findAlterations } = await openWriting(links, options);
 		const pools = await openReadPools(links);
 		await forgetFindings(writing, isShared);
 		const { join, nodes, claims, duties, reportAltered, ...membership } = createMembership(
@@ -62,7 +74,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 			guard,
 		);
 		const statements = await openStatements(links);
-		changes = createChanges(writing, guard, membership.claimant);
+		const changes = createChanges(writing, guard, membership.claimant, history.note);
+		const unfollow = history.follow(statements);
 		const catchUp = () => keepUp(pools.requests, guard);
 		const throttle = createDatabaseThrottle(writing, most_bytes);
 		const writer = createWriter(changes, { isUp: writing.isUp, state, checksReads: isShared, throttle });
@@ -76,24 +89,22 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 			isShared,
 			alterations: async (sql) => [...new Set([...(await findAlterations(sql)), ...guard.found])],
 		});
-		const { close: endPulse, ...known } = startPulse({ links, statements, state, probe: adapter.health.probe });
+		const { close: endPulse, ...known } = await startPulse({ links, state, probe: adapter.health.probe });
 		return {
 			...adapter,
 			...known,
-			alone: (work) => withConnection(address(), (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
+			...describe({ pool: pools.requests, links, history, guard, isShared, hosts: addresses().length }),
 			...{ join, nodes, claims, duties, reportAltered },
-			isSuperuser: () => pools.requests.ask(isSuperuser),
 			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
-			copyTo: (file) => exportToSqlite(address(), file),
 			keepUp: isShared ? catchUp : undefined,
-			time: isShared ? () => pools.requests.ask(databaseTime) : undefined,
 			readKeysWith: (read) => isShared && guard.readKeysWith(read),
 			...integrityChecks(pools.everything, guard, findAlterations, catchUp),
 			altered: guard.noticed,
 			async close() {
 				await endPulse();
 				await Promise.all([writer.close(), membership.close(), ...Object.values(pools).map((pool) => pool.close())]);
+				await unfollow();
 				await links.close();
 			},
 		};
@@ -103,6 +114,27 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 	}
 }
 
+/** Makes the questions about the database itself, and what runs on connections of its own. */
+function describe(needs: {
+	pool: ReadPool;
+	links: Connections;
+	history: History;
+	guard: Guard;
+	isShared: boolean;
+	hosts: number;
+}): Pick<PostgresStore, "address" | "alone" | "copyTo" | "time" | "compareHistory" | "durability" | "isSuperuser"> {
+	const { pool, links, history, guard, isShared, hosts } = needs;
+	return {
+		address: links.address,
+		compareHistory: (known) => withConnection(links.address(), (link) => findHistory(link, known, guard)),
+		durability: async () => ({ ...(await pool.ask(readDurability)), hosts, keeps_history: history.isKept() }),
+		isSuperuser: () => pool.ask(isSuperuser),
+		alone: (work) => withConnection(links.address(), (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
+		copyTo: (file) => exportToSqlite(links.address(), file),
+		time: isShared ? () => pool.ask(databaseTime) : undefined,
+	};
+}
+
 /** Stage of a start. */
 interface Start {
 	/** Whether nobody else uses the database. */
@@ -110,33 +142,22 @@ interface Start {
 	isOver: boolean;
 }
 
-/** Opens the connection of changes: the database is claimed, and has this program's schema. @param changes those that were answered, once there may be any */
+/** Opens the connection of changes: the database is claimed, and has this program's schema. */
 async function openWriting(
 	links: Connections,
 	{ isShared = false, now, pending, onFailure }: PostgresOptions,
-	changes: () => Changes | undefined,
 ): Promise<{ writing: ReconnectingConnection; findAlterations: FindAlterations }> {
 	const start: Start = { isAlone: false, isOver: false };
 	const writing = await links.open(async (connection) => {
 		const use = start.isOver ? "shared" : "first or shared";
 		start.isAlone = await claimDatabase(connection, isShared ? use : "alone");
-		if (start.isOver) await refuseOther(connection, changes(), onFailure);
+		if (start.isOver && !(await hasOwnSchema(connection))) onFailure(otherSchema());
 	});
 	const beside = start.isAlone ? "apply" : "refuse while others run";
 	const findAlterations = await migrate(writing, now.toISOString(), pending ?? beside);
 	if (isShared) await shareDatabase(writing);
 	start.isOver = true;
 	return { writing, findAlterations };
-}
-
-/** Ends the server if the database that it has reached again lacks what was answered, or if another version has changed its schema meanwhile. */
-async function refuseOther(
-	connection: Sql,
-	changes: Changes | undefined,
-	onFailure: (error: FatalError) => void,
-): Promise<void> {
-	if (!(await hasOwnSchema(connection))) onFailure(otherSchema());
-	else if ((await changes?.isKeptIn(connection)) === false) onFailure(lostAnswers());
 }
 
 function otherSchema(): FatalError {
@@ -157,16 +178,6 @@ async function databaseTime(sql: Sql): Promise<number> {
 		"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
 	);
 	return found?.now ?? Number.NaN;
-}
-
-/** Exit code of a storage failure: EX_IOERR. Design: §4. */
-const STORAGE_EXIT_CODE = 74;
-
-function lostAnswers(): FatalError {
-	return new FatalError(
-		"the database has lost changes that were answered, or is another one, stopping: restore the right one, or its backup, then start again",
-		STORAGE_EXIT_CODE,
-	);
 }
 
 /** Makes the operations that compare the database with what the last change left; the first one also compares its schema with what the migrations make. */

@@ -5,6 +5,7 @@ import type { Restore } from "../../backups/model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { syncDirectory } from "../../durable-file.ts";
 import { system } from "../../system.ts";
+import { LOSS_ACCEPTED } from "../unsuitable.ts";
 import { continueTip, openChain } from "./tip.ts";
 
 /** Name of the database that will replace the current one, while it is prepared. */
@@ -55,6 +56,8 @@ export function markRestored(file: string, restore: Restore, keys: readonly RowK
 			set.run("restore_epoch", String(restore.epoch));
 			set.run("restore_to_tell", JSON.stringify(restore));
 			set.run("era", restore.restored_at);
+			// Servers that have seen later changes must not take the restored database for one that lost them.
+			set.run(LOSS_ACCEPTED, restore.restored_at);
 			set.run("leases_paused", restore.restored_at);
 			for (const table of ENDED) if (has.get(table) !== undefined) db.exec(`DELETE FROM ${table}`);
 			keeper?.seal();

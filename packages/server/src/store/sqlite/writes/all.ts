@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Append } from "../../../audit/chain.ts";
 import type { Implementations } from "../../store.ts";
+import { LOSS_ACCEPTED } from "../../unsuitable.ts";
 import { withLazyStatements } from "../lazy-statements.ts";
 import { accountWrites } from "./accounts.ts";
 import { auditWrites } from "./audit.ts";
@@ -24,8 +25,8 @@ import { trustWrites } from "./trusts.ts";
 /** Makes every operation that changes the database, by noun. They run in the writer thread, inside its transaction. */
 export function allWrites(connection: Database, append: Append): Writes {
 	const db = withLazyStatements(connection);
-	const probe = db.prepare(
-		"INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+	const setMeta = db.prepare(
+		"INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 	);
 	return {
 		accounts: accountWrites(db, append),
@@ -46,7 +47,13 @@ export function allWrites(connection: Database, append: Append): Writes {
 		sso: ssoWrites(db, append),
 		tokens: tokenWrites(db, append),
 		trusts: trustWrites(db, append),
-		health: { probe: (at) => void probe.run(at) },
+		health: {
+			probe: (at) => void setMeta.run("probe", at),
+			acceptLoss(at, event) {
+				setMeta.run(LOSS_ACCEPTED, at);
+				append(event);
+			},
+		},
 	};
 }
 
