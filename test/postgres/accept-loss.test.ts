@@ -7,7 +7,7 @@ import { runLocal } from "../backup/local.ts";
 import { api } from "../harness/client.ts";
 import { eventually } from "../harness/engine-world.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
+import { login, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 import { createDatabase, type Postgres, runSql, skipWithoutPostgres, startPostgres } from "../peers/postgres.ts";
 
@@ -119,4 +119,21 @@ test("a database that was put back to before the acceptance is refused again", o
 	await again;
 	await eventually("it goes on", async () => (await state(second)).status === "healthy");
 	ok(await api(first).get(secretPath(slug, "KEPT"), { token: admin.token }));
+});
+
+test("a restored database is used by every server, whatever it has seen before", options, async () => {
+	const { name } = ok(await api(first).post<{ name: string }>("/backups", undefined, { token: admin.token }), 201);
+	await secret(api(first), admin, slug, "LATER", "than the backup");
+	const seen = events();
+	for (const server of [first, second]) await eventually("it has seen it", () => seenBy(server) >= seen);
+	await Promise.all([first.stop(), second.stop()]);
+	runSql(postgres, "postgres", `DROP DATABASE ${DATABASE}`);
+	createDatabase(postgres, DATABASE);
+	const { code, stderr } = await runLocal(first.data, ["restore", join(first.data, "backups", name), "--yes"], env);
+	assert.equal(code, 0, stderr);
+	await first.restart();
+	await second.restart();
+	const token = await login(api(first), admin);
+	ok(await api(second).get(secretPath(slug, "KEPT"), { token }));
+	refused(await api(second).get(secretPath(slug, "LATER"), { token }), 404, "not_found");
 });

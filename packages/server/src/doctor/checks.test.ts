@@ -199,6 +199,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 				throw secret;
 			},
 			newestBackupAt: () => undefined,
+			durability: () => Promise.reject(secret),
 			limits: createLimits(),
 			findings: createFindings(),
 			oneAtATime: createSemaphore(1).run,
@@ -216,7 +217,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 	const failed = checks.filter(({ status }) => status === "failed");
 	assert.deepEqual(
 		failed.map(({ name, message }) => [name, message]),
-		["files", "database", "rows", "audit", "engines"].map((name) => [name, "the check failed (EIO)"]),
+		["files", "database", "durability", "rows", "audit", "engines"].map((name) => [name, "the check failed (EIO)"]),
 	);
 	assert.ok(!JSON.stringify(checks).includes("hunter2"));
 });

@@ -122,6 +122,9 @@ test("questions under way when the connections are cut are refused, not lost", o
 	assert.equal((await again(async () => store.accounts.byId(id)))?.id, id);
 });
 
+/** Attempts of all connections of a store, each of which has tried at least once. */
+const ATTEMPTS = 20;
+
 /** Takes the last event and its tip away: the database is as before the last change. */
 const CUT = `SET session_replication_role = replica;
 	DELETE FROM svc.audit_event WHERE seq = (SELECT max(seq) FROM svc.audit_event);
@@ -133,6 +136,13 @@ test("a database that lost answered changes is not used until the loss was accep
 	await runSql(CUT);
 	proxy.reset();
 	await until(() => store.state().reason === "lost_answers");
+	await runSql(
+		"INSERT INTO svc.meta (name, value, mac) VALUES ('loss_accepted', '2031-01-01T00:00:00.000Z', 'forged')",
+	);
+	const tried = proxy.accepted();
+	await until(() => proxy.accepted() >= tried + ATTEMPTS);
+	assert.equal(store.state().reason, "lost_answers");
+	await runSql("DELETE FROM svc.meta WHERE name = 'loss_accepted'");
 	await assert.rejects(async () => store.accounts.byId(id), isAway);
 	await assert.rejects(store.audit.append(anEvent()), isAway);
 	const { store: other } = await openPostgresTestStore(t, server, database);
