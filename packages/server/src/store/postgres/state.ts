@@ -2,7 +2,7 @@ import { system } from "../../system.ts";
 import type { StoreReason, StoreState } from "../store.ts";
 
 /** What decides the state, the most serious first: its connections, the last change, whether it may be written, how fast it answers. */
-export interface Troubles {
+interface Troubles {
 	links?: StoreReason | undefined;
 	changes?: StoreReason | undefined;
 	mode?: "read_only" | undefined;
