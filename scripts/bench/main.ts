@@ -20,6 +20,7 @@ import { LEASES_MILLION } from "./scenarios/leases-million.ts";
 import { LOGIN_STORM } from "./scenarios/login-storm.ts";
 import { MEMORY } from "./scenarios/memory.ts";
 import { PLUGIN_ROUND_TRIP } from "./scenarios/plugin-round-trip.ts";
+import { POSTGRES } from "./scenarios/postgres.ts";
 import { profileKind } from "./scenarios/profiled.ts";
 import { SCALE } from "./scenarios/scale.ts";
 import { SSO_LOGIN } from "./scenarios/sso-login.ts";
@@ -28,6 +29,7 @@ import { wrkVersion } from "./wrk.ts";
 const SCENARIOS: readonly Scenario[] = [
 	...AGAINST_BARE,
 	...GENERATE,
+	...POSTGRES,
 	PLUGIN_ROUND_TRIP,
 	LOGIN_STORM,
 	SSO_LOGIN,

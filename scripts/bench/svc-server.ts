@@ -18,6 +18,8 @@ export interface SvcServer extends ServerProcess {
 export interface SvcOptions {
 	readonly protocol: Protocol;
 	readonly data?: string;
+	/** More variables. */
+	readonly env?: Readonly<Record<string, string>>;
 	/** Options of Node itself. */
 	readonly nodeOptions?: readonly string[];
 	/** Script, with arguments, that starts svc in place of its own. */
@@ -34,6 +36,7 @@ export async function startSvc(options: SvcOptions): Promise<SvcServer> {
 			SVC_DATA_DIR: data,
 			SVC_LISTEN: "127.0.0.1:0",
 			SVC_TLS_MODE: protocol === "http" ? "off" : "self-signed",
+			...options.env,
 		},
 	});
 	const read = (name: string): string => readFileSync(join(data, name), "utf8");

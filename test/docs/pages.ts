@@ -8,6 +8,7 @@ import { skipWithoutMongo, startMongo } from "../peers/mongo.ts";
 import { startOidcProvider } from "../peers/oidc.ts";
 import { skipWithoutRedis, startRedis } from "../peers/redis.ts";
 import { GROUPS, group, PEOPLE, person, skipWithoutSlapd, startSlapd } from "../peers/slapd.ts";
+import { CONTAINER_COMMANDS } from "./container-commands.ts";
 import { POSTGRES } from "./postgres-page.ts";
 
 /** The password of everybody on the pages. */
@@ -168,20 +169,7 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
 	"needs a stopped server: test/backup/recover.test.ts": ["svc recover ada@example.com"],
 	"needs a database that another program altered: test/faults tries it": ["svc adopt --again"],
 	"takes minutes: test/binary/image.long.test.ts makes the image and starts it": ["npm run image"],
-	"makes a key that only the commands after it use": [
-		"(umask 077; head -c 32 /dev/urandom > master-key)",
-		"sudo chown 65532 master-key",
-	],
-	"needs Docker": [
-		"svc run --realm shop --env prod -- docker run --rm --env DB_URL shop:latest",
-		"svc run --realm shop --env prod -- docker compose up --detach",
-		"docker run --rm --env-file app.env shop:latest",
-		"docker load --input dist/image/svc-0.1.0-linux-x64-oci.tar",
-		"docker compose --file docs/container/compose.yaml up --detach",
-		"docker compose logs svc",
-		"docker compose exec svc svc init ada@example.com --setup-code-file /data/setup-code",
-		"docker run --detach --name svc --read-only --stop-timeout 15 --publish 127.0.0.1:8443:8443 --volume svc-data:/data svc:0.1.0",
-	],
+	...CONTAINER_COMMANDS,
 	"needs a cluster: test/engines/containerorch*.test.ts and test/run/k8s.test.ts have an API server": [
 		"svc k8s --realm shop --role viewer -- kubectl get pods",
 		"svc k8s --realm shop --role editor --namespace apps -- helm upgrade shop ./chart",

@@ -147,10 +147,19 @@ export function createDatabase({ host, port, user }: Postgres, name: string): st
 }
 
 /** Runs statements as the superuser. @returns the value of a single one */
-export function runSql({ host, port, user }: Postgres, database: string, text: string): string {
+export function runSql(postgres: Postgres, database: string, text: string): string {
+	return psql(postgres, database, ["-c", text], "");
+}
+
+/** Runs a script with commands of psql, too. */
+export function runScript(postgres: Postgres, database: string, script: string): void {
+	psql(postgres, database, ["-f", "-"], script);
+}
+
+function psql({ host, port, user }: Postgres, database: string, what: string[], input: string): string {
 	const place = ["-h", host, "-p", String(port), "-U", user, "-d", database];
-	const options = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", text];
-	const ran = spawnSync(join(PROGRAMS ?? "", "psql"), [...place, ...options], { encoding: "utf8" });
+	const options = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", ...what];
+	const ran = spawnSync(join(PROGRAMS ?? "", "psql"), [...place, ...options], { encoding: "utf8", input });
 	if (ran.status !== 0) throw new Error(`psql failed: ${ran.stderr}`);
 	return ran.stdout.trim();
 }
@@ -181,7 +190,7 @@ function isReady(port: number, directory: string): boolean {
 }
 
 /** PostgreSQL refuses to run as root: the package's own user then owns the files and the process. */
-function ownerOfServer(): { uid: number; gid: number } {
+export function ownerOfServer(): { uid: number; gid: number } {
 	const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
 	if (uid !== 0) return { uid, gid };
 	const number = (flag: string) => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);

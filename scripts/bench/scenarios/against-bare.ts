@@ -4,7 +4,7 @@ import { requestsInTurn, sameRequest } from "../load.ts";
 import { type Resident, settle } from "../resident.ts";
 import { type Comparison, compare } from "../rounds.ts";
 import type { Result, Scenario } from "../scenario.ts";
-import { type Protocol, type SvcServer, startSvc } from "../svc-server.ts";
+import { type Protocol, type SvcOptions, type SvcServer, startSvc } from "../svc-server.ts";
 import { writeScript } from "../wrk.ts";
 
 /** Connections of the load, all kept alive. */
@@ -75,9 +75,9 @@ export const AGAINST_BARE: readonly Scenario[] = (["http", "https"] as const).fl
 	})),
 );
 
-/** Loads our server with one kind of request, and in turn a bare server that gives the same answer. */
-export async function againstBare(kind: Kind, protocol: Protocol): Promise<Result> {
-	const ours = await startSvc({ protocol });
+/** Loads our server with one kind of request, and in turn a bare server that gives the same answer. @param env more variables of our server */
+export async function againstBare(kind: Kind, protocol: Protocol, env: SvcOptions["env"] = {}): Promise<Result> {
+	const ours = await startSvc({ protocol, env });
 	const resident = await settle(ours.url);
 	const prepared = await kind.prepare?.(ours, resident);
 	const requests = kind.requests(resident);

@@ -72,12 +72,8 @@ export function checkVersion(server: string): Check {
 export function checkStore(health: Answer): Check[] {
 	const store = health.store;
 	if (!isAnswer(store) || store.status !== "away") return [];
-	const reason = optional(store, "reason");
-	const hint = "see the server's log, which says what to do";
-	const message =
-		reason === ""
-			? "the server does not reach its database"
-			: `the server does not use the database that answers: ${reason.replaceAll("_", " ")}`;
+	const message = optional(store, "message") || "the server does not reach its database";
+	const hint = optional(store, "hint") || "see the server's log, which says what to do";
 	return [{ name: "database", status: "failed", message: `${message}, since ${optional(store, "since")}`, hint }];
 }
 

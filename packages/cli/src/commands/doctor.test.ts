@@ -64,11 +64,14 @@ test("failed checks end the command with 1, warnings with 0, and nothing of the 
 });
 
 test("a server whose database is not used is a failure with the reason, and is asked nothing more", async () => {
-	const body = { version: "0.1.0", store: { status: "away", since: "2026-11-21T12:00:00Z", reason: "lost_answers" } };
+	const body = {
+		version: "0.1.0",
+		store: { status: "away", since: "2026-11-21T12:00:00Z", message: "it lacks answers" },
+	};
 	const answer = ({ url }: { url: string }) =>
 		url.endsWith("/health") ? { status: 503, body } : assert.fail("it was asked");
 	await using server = await startFake(answer, { plain: true });
 	const outcome = await run(["doctor"], { env: { SVC_TOKEN: "t", SVC_ADDRESS: server.address } });
 	assert.equal(outcome.code, 1);
-	assert.match(outcome.stdout, /^failed {2}database .*\blost answers, since 2026-11-21T12:00:00Z/);
+	assert.match(outcome.stdout, /^failed {2}database .*\bit lacks answers, since 2026-11-21T12:00:00Z/);
 });

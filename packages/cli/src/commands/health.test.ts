@@ -15,7 +15,7 @@ const SICK = {
 	...HEALTH,
 	status: "unhealthy",
 	checks: { database: "unhealthy", encryption: "healthy" },
-	store: { type: "postgresql", status: "away", reason: "old_primary" },
+	store: { type: "postgresql", status: "away", message: "it is old", hint: "renew it" },
 };
 
 for (const command of ["health", "status"]) {
@@ -33,7 +33,7 @@ for (const command of ["health", "status"]) {
 		assert.equal(shown.code, 5);
 		assert.match(
 			shown.stdout,
-			/^status +unhealthy\n.*^database +unhealthy\nencryption +healthy\nreason +old_primary$/ms,
+			/^status +unhealthy\n.*^database +unhealthy\nencryption +healthy\ntrouble +it is old: renew it$/ms,
 		);
 		const { code, stdout } = await run([command, "--json"], { env: other.env });
 		assert.equal(code, 5);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { isAnswer, object, optional, text } from "../client/answer.ts";
+import { type Answer, isAnswer, object, optional, text } from "../client/answer.ts";
 import { send } from "../client/client.ts";
 import { connectTo, findTarget } from "../client/connection.ts";
 import { addCommand, type Context } from "../command-line/command.ts";
@@ -23,6 +23,12 @@ export function addHealthCommand(program: Command, io: Io): void {
 	});
 }
 
+/** Says why the server's database does not work, and what to do. */
+function troubleIn({ store }: Answer): [name: string, text: string][] {
+	const message = isAnswer(store) ? optional(store, "message") : "";
+	return message === "" ? [] : [["trouble", `${message}: ${optional(store as Answer, "hint")}`]];
+}
+
 async function showHealth(context: Context): Promise<void> {
 	const target = await findTarget(context);
 	const client = await connectTo(context, target, undefined);
@@ -31,7 +37,6 @@ async function showHealth(context: Context): Promise<void> {
 	const checks = Object.entries(object(health, "checks")).map(
 		([name, state]) => [name, String(state), "state"] as const,
 	);
-	const reason = isAnswer(health.store) ? optional(health.store, "reason") : "";
 	await showFields(context, health, [
 		["address", target.address],
 		["status", status, "state"],
@@ -40,7 +45,7 @@ async function showHealth(context: Context): Promise<void> {
 		["built", optional(health, "built"), "instant"],
 		["mode", optional(health, "mode")],
 		...checks,
-		...(reason === "" ? [] : [["reason", reason] as const]),
+		...troubleIn(health),
 	]);
 	if (status !== "healthy")
 		throw new Failure("unreachable", "the server is not healthy", { code: "unhealthy", status: 503 });

@@ -2,6 +2,8 @@ import { proveLog } from "../audit/proof.ts";
 import type { Snapshot } from "../backups/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import type { Semaphore } from "../semaphore.ts";
+import type { StoreState } from "../store/store.ts";
+import { troubleOf } from "../store/troubles.ts";
 import { type Check, ok } from "./model.ts";
 
 /** The database as the doctor looks at it. */
@@ -25,6 +27,7 @@ export interface PageNeeds extends DatabaseNeeds {
 	is_networked: boolean;
 	/** Tells whether the server signs in to its database as a superuser. */
 	isSuperuser(): Promise<boolean>;
+	storeState(): StoreState;
 }
 
 const ADOPT = "stop the server and look at it with `svc adopt --again`, or restore a backup: `svc restore --help`";
@@ -34,6 +37,7 @@ const REPAIR = "stop the server, keep a copy of the data directory, and restore 
 export async function checkDatabase(needs: PageNeeds, deep: boolean, signal: AbortSignal): Promise<Check[]> {
 	if (needs.is_networked)
 		return [
+			...checkState(needs),
 			ok("database", "PostgreSQL keeps its pages and indexes: `pg_amcheck` checks them"),
 			...(await checkRole(needs)),
 		];
@@ -43,6 +47,13 @@ export async function checkDatabase(needs: PageNeeds, deep: boolean, signal: Abo
 		return [ok("database", deep ? "every page, index and reference is sound" : "every page is sound")];
 	const message = `the database is damaged: ${problems.length === 1 ? "one problem" : `${problems.length} problems`} or more`;
 	return [{ name: "database", status: "failed", message, hint: REPAIR }];
+}
+
+/** Reports a database that does not work, or is slow. */
+function checkState({ storeState }: PageNeeds): Check[] {
+	const state = storeState();
+	const trouble = troubleOf(state);
+	return trouble ? [{ name: "database", status: state.status === "slow" ? "warning" : "failed", ...trouble }] : [];
 }
 
 async function checkRole({ isSuperuser }: PageNeeds): Promise<Check[]> {

@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import type { TargetState } from "../leases/model.ts";
 import { type EngineHealthNeeds, oldestOverdue } from "./engine-health.ts";
 import { prometheus } from "./prometheus.ts";
+import { askForSeries } from "./store-metrics.ts";
 
 const { Gauge, Histogram } = prometheus;
 
@@ -71,7 +72,8 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 		labelNames: ["engine", "state"],
 		registers,
 		async collect() {
-			const counts = await needs.store.leases.counts();
+			const counts = await askForSeries(() => needs.store.leases.counts());
+			if (counts === undefined) return this.reset();
 			// The store need not say that none is left.
 			for (const labels of counted.values()) this.labels(...labels).set(0);
 			for (const { engine, state, count } of counts) {
@@ -85,7 +87,9 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 		help: "Seconds since the longest overdue lease was due",
 		registers,
 		async collect() {
-			this.set(await oldestOverdue(needs));
+			const seconds = await askForSeries(() => oldestOverdue(needs));
+			if (seconds === undefined) this.remove();
+			else this.set(seconds);
 		},
 	});
 	new Gauge({
@@ -104,7 +108,9 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 		help: "1 while leases are paused after a restore",
 		registers,
 		async collect() {
-			this.set((await needs.pause.isPaused()) ? 1 : 0);
+			const isPaused = await askForSeries(() => needs.pause.isPaused());
+			if (isPaused === undefined) this.remove();
+			else this.set(isPaused ? 1 : 0);
 		},
 	});
 	new Gauge({

@@ -3,6 +3,7 @@ import { onceAMinute } from "../limits.ts";
 import type { SecretStore } from "../secrets/model.ts";
 import type { System } from "../system.ts";
 import { prometheus } from "./prometheus.ts";
+import { askForSeries } from "./store-metrics.ts";
 
 const { Gauge } = prometheus;
 
@@ -30,7 +31,9 @@ export function addExpiryMetrics({ store, system }: ExpiryMetricsNeeds, register
 		labelNames: ["within"],
 		registers,
 		async collect() {
-			for (const [name, count] of Object.entries(await measure())) this.labels(name).set(count);
+			const counts = await askForSeries(measure);
+			if (counts === undefined) return this.reset();
+			for (const [name, count] of Object.entries(counts)) this.labels(name).set(count);
 		},
 	});
 }

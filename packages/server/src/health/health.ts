@@ -1,6 +1,7 @@
 import type { Keyring } from "../crypto/keyring.ts";
 import { openPortable, sealPortable } from "../crypto/seal.ts";
 import type { Store, StoreState } from "../store/store.ts";
+import { type Trouble, troubleOf } from "../store/troubles.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
 import { describeEngines, type EngineHealth, type EngineHealthNeeds } from "./engine-health.ts";
@@ -27,8 +28,8 @@ export interface Health extends Build {
 	status: State;
 	mode: "standalone";
 	checks: { database: State; encryption: State };
-	/** Ours: what stores the data, and whether it can be reached. */
-	store: StoreState;
+	/** Ours: what stores the data, and whether it works. */
+	store: StoreState & Partial<Trouble>;
 	/** Ours: engines, targets and leases. An unreachable target does not make the server unhealthy. Absent when the database cannot answer, or only readiness is asked for. */
 	details?: EngineHealth;
 }
@@ -51,12 +52,13 @@ export async function checkReadiness(needs: HealthNeeds): Promise<Health> {
 
 function describe(needs: HealthNeeds, database: boolean, encryption: boolean): Health {
 	const state = (good: boolean): State => (good ? "healthy" : "unhealthy");
+	const store = needs.store.state();
 	return {
 		status: state(database && encryption && !needs.isStopping()),
 		...needs.build,
 		mode: "standalone",
 		checks: { database: state(database), encryption: state(encryption) },
-		store: needs.store.state(),
+		store: { ...store, ...troubleOf(store) },
 	};
 }
 

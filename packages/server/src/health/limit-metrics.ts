@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Limit, Limits } from "../limits.ts";
 import { prometheus } from "./prometheus.ts";
+import { askForSeries } from "./store-metrics.ts";
 
 const { Counter, Gauge } = prometheus;
 
@@ -12,7 +13,13 @@ export function addLimitMetrics({ limits }: { limits: Limits }, registers: Regis
 		name: "svc_limit_used",
 		help: "How much of a limit is in use; for a limit of each source, account or realm, the highest use of any",
 		async collect() {
-			for (const limit of limits.all()) this.labels(limit.name).set(await limit.used());
+			await Promise.all(
+				limits.all().map(async (limit) => {
+					const used = await askForSeries(() => limit.used());
+					if (used === undefined) this.remove(limit.name);
+					else this.labels(limit.name).set(used);
+				}),
+			);
 		},
 	});
 	new Gauge({

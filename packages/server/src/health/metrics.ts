@@ -9,6 +9,7 @@ import { createHistory, type History, MINUTE_MS } from "./history.ts";
 import { addLimitMetrics } from "./limit-metrics.ts";
 import { prometheus } from "./prometheus.ts";
 import { addRequestMetrics } from "./request-metrics.ts";
+import { addStoreMetrics, askForSeries, type StoreMetricsNeeds } from "./store-metrics.ts";
 
 const { Gauge, Registry } = prometheus;
 
@@ -25,7 +26,9 @@ export interface Metrics {
 
 /** Dependencies of the metrics. */
 export interface MetricsNeeds {
-	store: EngineMetricsNeeds["store"] & ExpiryMetricsNeeds["store"] & { audit: Pick<AuditStore, "head"> };
+	store: EngineMetricsNeeds["store"] &
+		ExpiryMetricsNeeds["store"] &
+		StoreMetricsNeeds["store"] & { audit: Pick<AuditStore, "head"> };
 	system: Pick<System, "now">;
 	build: Build;
 	limits: Limits;
@@ -53,6 +56,7 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 	// Without the database a minute has no sample.
 	setInterval(() => history.sample().catch(() => undefined), MINUTE_MS).unref();
 	addGauges(needs, registers);
+	addStoreMetrics(needs, registers);
 	addEngineMetrics({ ...needs.engines, store: needs.store }, registers);
 	addExpiryMetrics(needs, registers);
 	addLimitMetrics(needs, registers);
@@ -93,7 +97,9 @@ function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 		help: "Events in the audit log",
 		registers,
 		async collect() {
-			this.set((await needs.store.audit.head()).events);
+			const head = await askForSeries(() => needs.store.audit.head());
+			if (head === undefined) this.remove();
+			else this.set(head.events);
 		},
 	});
 	new Gauge({

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { publicRoute, type Route } from "../http/route.ts";
 import { Count, errorMessage, Instant } from "../messages.ts";
+import { STORE_REASONS } from "../store/store.ts";
 import { checkHealth, checkReadiness, type Health, type HealthNeeds } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
-import { UNSUITABLE, type Unsuitability } from "./model.ts";
 
 const State = v.picklist(["healthy", "unhealthy"]);
 
@@ -55,9 +55,11 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 				checks: v.object({ database: State, encryption: State }),
 				store: v.object({
 					type: v.picklist(["sqlite", "postgresql"]),
-					status: v.picklist(["healthy", "away"]),
+					status: v.picklist(["healthy", "slow", "failing", "away"]),
+					reason: v.optional(v.picklist(STORE_REASONS)),
 					since: v.optional(Instant),
-					reason: v.optional(v.picklist(Object.keys(UNSUITABLE) as Unsuitability[])),
+					message: v.optional(v.string()),
+					hint: v.optional(v.string()),
 				}),
 				details: v.optional(Details),
 			}),
@@ -66,6 +68,7 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 		publicRoute({
 			method: "GET",
 			path: "/metrics",
+			needsNoStore: true,
 			summary: "Metrics in the text exposition format",
 			status: 200,
 			answer: v.string(),

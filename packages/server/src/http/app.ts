@@ -148,7 +148,8 @@ async function answer(
 	route: Route,
 ): Promise<Response> {
 	const { incoming, outgoing } = c.env;
-	if (needs.keepUp !== undefined && route.trustsNothing !== true) await needs.keepUp();
+	const asksStore = route.trustsNothing !== true && route.needsNoStore !== true;
+	if (needs.keepUp !== undefined && asksStore) await needs.keepUp();
 	if (needs.isAltered() && route.trustsNothing !== true) throw new AppError("database_altered", ALTERED);
 	if (isOdd(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization, cookie, host, "if-none-match": if_none_match, "user-agent": agent } = incoming.headers;

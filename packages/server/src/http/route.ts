@@ -63,6 +63,8 @@ interface Definition<Path extends string, Query, Body, Who> {
 	forNewFactor?: boolean;
 	/** Answers also while the database is not trusted. */
 	trustsNothing?: boolean;
+	/** Answers also while the store does not. */
+	needsNoStore?: boolean;
 	/** Answered instead of the error object when something is not found. */
 	notFound?: object;
 	handle(call: Call<Path, Query, Body, Who>): Promise<unknown>;

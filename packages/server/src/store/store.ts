@@ -6,7 +6,6 @@ import type { RowKey } from "../crypto/row-macs.ts";
 import type { Durability } from "../doctor/model.ts";
 import { engineOperations } from "../engines/model.ts";
 import { factorOperations } from "../factors/model.ts";
-import type { Unsuitability } from "../health/model.ts";
 import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { type LeaseClaims, leaseOperations } from "../leases/model.ts";
@@ -98,14 +97,36 @@ export interface QuestionTimes {
 	refused: number;
 }
 
+/** Reasons why a database does not work: fixed words, for everybody. */
+export const STORE_REASONS = [
+	"unreachable",
+	"starting",
+	"refused",
+	"certificate",
+	"too_many_connections",
+	"standby",
+	"old_primary",
+	"other_database",
+	"lost_answers",
+	"unsuitable",
+	"read_only",
+	"full",
+	"locked",
+	"resources",
+	"slow",
+] as const;
+
+/** Reason why a database does not work. */
+export type StoreReason = (typeof STORE_REASONS)[number];
+
 /** State of the storage, for people. */
 export interface StoreState {
 	type: "sqlite" | "postgresql";
-	/** `away` while the database cannot be reached, `since` then (ISO 8601 UTC). */
-	status: "healthy" | "away";
+	/** `away` while the database cannot be reached, `failing` while it takes no changes, `slow` while it takes long to answer. */
+	status: "healthy" | "slow" | "failing" | "away";
+	reason?: StoreReason;
+	/** Start of a status other than `healthy`, ISO 8601 UTC. */
 	since?: string;
-	/** Why the database that answers is not used; undefined if none answers. */
-	reason?: Unsuitability;
 }
 
 /**
@@ -131,8 +152,10 @@ export interface Store extends Operations, BackupSource {
 	altered: Promise<void>;
 	/** Reports alterations to all servers that use the store: from then on, none of them trusts it. */
 	reportAltered(found: readonly string[]): Promise<void>;
-	/** Names the system that stores the data, and tells whether it can be reached. */
+	/** Names the system that stores the data, and tells whether it works. */
 	state(): StoreState;
+	/** Returns the seconds that the database took to answer its last question about itself; undefined where there is none. */
+	answerSeconds(): number | undefined;
 	/** Tells whether the server signs in to its database as a superuser. */
 	isSuperuser(): Promise<boolean>;
 	/** Reads what decides whether a database on the network may lose an answered write; undefined for a file of this machine. */

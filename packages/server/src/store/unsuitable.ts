@@ -1,11 +1,18 @@
-import { UNSUITABLE, type Unsuitability } from "../health/model.ts";
+import type { StoreReason } from "./store.ts";
+import { textOf } from "./troubles.ts";
+
+/** Reason why a database that answers is not used. */
+export type Unsuitability = Extract<
+	StoreReason,
+	"standby" | "read_only" | "old_primary" | "other_database" | "lost_answers"
+>;
 
 /** Says that a database answers and must not be used. Another host, or the same one later, may be suitable. */
 export class UnsuitableDatabase extends Error {
 	readonly reason: Unsuitability;
 
 	constructor(reason: Unsuitability) {
-		super(UNSUITABLE[reason]);
+		super(textOf(reason));
 		this.reason = reason;
 	}
 }

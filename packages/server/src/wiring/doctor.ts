@@ -45,6 +45,7 @@ export function wireDoctor(
 		log,
 		is_networked,
 		isSuperuser: store.isSuperuser,
+		storeState: store.state,
 		durability: store.durability,
 		openDatabase: () =>
 			is_networked ? openNetworkedDatabase(store, data_dir) : openSnapshot(join(data_dir, "svc.db")),

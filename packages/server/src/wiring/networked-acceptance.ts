@@ -4,10 +4,10 @@ import type { Config } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { requireMasterKey } from "../crypto/master-key.ts";
 import { FatalError } from "../errors.ts";
-import type { Unsuitability } from "../health/model.ts";
 import { nameOf, readAddresses } from "../store/postgres/address.ts";
 import { HISTORY_FILE, readHistory } from "../store/postgres/history.ts";
 import { openPostgresStore, type PostgresStore } from "../store/postgres/store.ts";
+import type { Unsuitability } from "../store/unsuitable.ts";
 import { system } from "../system.ts";
 import { explain } from "./networked-store.ts";
 
@@ -41,7 +41,7 @@ export async function acceptNetworkedLoss(
 ): Promise<Loss | undefined> {
 	const known = readHistory(join(config.data_dir, HISTORY_FILE));
 	const failed = Promise.withResolvers<never>();
-	const place = { addresses: readAddresses(config), isShared: true, onFailure: failed.reject };
+	const place = { addresses: () => readAddresses(config), isShared: true, onFailure: failed.reject };
 	const store = await openPostgresStore({ ...place, now: system.now(), pending: "refuse" }).catch(explain);
 	const accept = async () => {
 		await trust(config, store);

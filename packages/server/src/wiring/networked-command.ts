@@ -62,7 +62,7 @@ export async function openNetworkedOffline(
 	refuseEmbedded(data_dir);
 	const unlock = lockDataDirectory(data_dir);
 	try {
-		const place = { addresses, history_file: join(data_dir, HISTORY_FILE) };
+		const place = { addresses: () => addresses, history_file: join(data_dir, HISTORY_FILE) };
 		const opening = openPostgresStore({ ...place, now: system.now(), pending: "refuse", onFailure });
 		const { address, compareHistory: _, ...store } = await opening.catch(explain);
 		const close = async () => {

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../config.ts";
 import { FatalError } from "../errors.ts";
-import { UNSUITABLE } from "../health/model.ts";
 import type { Log } from "../log.ts";
 import { readAddresses } from "../store/postgres/address.ts";
 import { ConnectionLost } from "../store/postgres/connection.ts";
@@ -11,6 +10,7 @@ import { openPostgresStore } from "../store/postgres/store.ts";
 import { lockDataDirectory } from "../store/sqlite/files.ts";
 import { hasDatabase, removeDraft } from "../store/sqlite/restored.ts";
 import type { Store, StoreState } from "../store/store.ts";
+import { textOf } from "../store/troubles.ts";
 import { UnsuitableDatabase } from "../store/unsuitable.ts";
 import { removeExamined } from "./networked-doctor.ts";
 
@@ -34,7 +34,7 @@ export interface NetworkedOptions {
  */
 export async function openNetworkedStore({ config, now, log, onFailure }: NetworkedOptions): Promise<Store> {
 	const { data_dir } = config;
-	const addresses = readAddresses(config);
+	const addresses = () => readAddresses(config);
 	refuseEmbedded(data_dir);
 	const unlock = lockDataDirectory(data_dir);
 	try {
@@ -68,10 +68,8 @@ export function refuseEmbedded(data_dir: string): void {
 
 function reportTo(log: Log): (state: StoreState) => void {
 	return ({ status, reason }) => {
-		if (reason !== undefined) log("error", "database.unsuitable", { reason, message: UNSUITABLE[reason] });
-		else if (status === "away")
-			log("error", "database.away", { message: "PostgreSQL does not answer: requests get 503 until it does" });
-		else log("info", "database.back", { message: "PostgreSQL answers again" });
+		if (reason === undefined) log("info", "database.back", { message: "PostgreSQL works again" });
+		else log(status === "slow" ? "warn" : "error", `database.${status}`, { reason, message: textOf(reason) });
 	};
 }
 

@@ -2,6 +2,7 @@ import type { Examination } from "../../doctor/findings.ts";
 import { checkHealth, type HealthNeeds } from "../../health/health.ts";
 import type { History, Span } from "../../health/history.ts";
 import type { Actor } from "../../policy/model.ts";
+import { troubleOf } from "../../store/troubles.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";
@@ -21,7 +22,8 @@ export function healthPage(needs: HealthPageNeeds): Endpoint[] {
 
 async function health(needs: HealthPageNeeds, { actor, query }: Visit): Promise<Page> {
 	const of = query.of === "day" ? "day" : "hour";
-	const { status, version, details } = await checkHealth(needs);
+	const { status, version, store, details } = await checkHealth(needs);
+	const trouble = troubleOf(store);
 	const spans = await needs.history.read(of);
 	const links = (["hour", "day"] as const).map((one) => {
 		const to = address`/console/health?of=${one}`;
@@ -33,6 +35,7 @@ async function health(needs: HealthPageNeeds, { actor, query }: Visit): Promise<
 		...ofServer("Health", actor),
 		title: "Health",
 		body: html`<p>${verdict(status === "healthy", needs.server.doctor.findings.last(), actor)} Version ${version}.</p>
+${trouble === undefined ? "" : html`<p class="bad">${trouble.message}: ${trouble.hint}.</p>`}
 ${details === undefined ? html`<p class="bad">The database does not answer.</p>` : leases(details)}
 ${await chainLine(needs, actor)}
 <nav class="tabs" aria-label="Time"><ul>${links}</ul></nav>${charts(spans, of)}${numbers(spans, of)}

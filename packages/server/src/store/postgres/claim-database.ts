@@ -1,6 +1,7 @@
 import { FatalError } from "../../errors.ts";
 import type { Connection, Sql } from "./connection.ts";
 import { LEAVE_SERVER_LOCK, SERVER_LOCK, SHARED_SERVER_LOCK, TRY_SERVER_LOCK } from "./locks.ts";
+import { explainPooled, refusePooled } from "./pooler.ts";
 
 /** Oldest version that is supported. */
 const OLDEST = 15;
@@ -27,9 +28,12 @@ export type Use = "alone" | "shared" | "first or shared";
  * @throws FatalError saying why the database cannot be used, or that another program of svc uses it
  */
 export async function claimDatabase(connection: Connection, use: Use): Promise<boolean> {
-	const [found] = await connection.rows<Properties>(PROPERTIES);
-	const reason = found && reasonAgainst(found, connection.process_id);
+	const [found] = await connection.rows<Properties>(PROPERTIES).catch((error: unknown) => {
+		throw explainPooled(error);
+	});
+	const reason = found && reasonAgainst(found);
 	if (reason !== undefined) throw new FatalError(reason);
+	if (found !== undefined) await refusePooled(connection, found.pid);
 	if (use === "first or shared" && (await isFirst(connection))) return true;
 	try {
 		// A server that has just ended may hold it for a moment, as long as its connections outlive it.
@@ -60,9 +64,7 @@ export async function shareDatabase(sql: Pick<Sql, "rows">): Promise<void> {
 
 const LOCK_NOT_AVAILABLE = "55P03";
 
-function reasonAgainst({ pid, version, encoding }: Properties, process_id: number): string | undefined {
-	if (pid !== process_id)
-		return "database_url leads to a connection pooler, which would hand one connection to many: connect to PostgreSQL directly";
+function reasonAgainst({ version, encoding }: Properties): string | undefined {
 	if (version < OLDEST) return `the database is PostgreSQL ${version}: svc needs ${OLDEST} or newer`;
 	if (encoding !== "UTF8")
 		return `the database's encoding is ${encoding}: create it with ENCODING 'UTF8' TEMPLATE template0`;

@@ -32,6 +32,10 @@ export interface Connection extends Session {
 	isLost(): boolean;
 	/** Settles when it is lost, or was closed. */
 	readonly ended: Promise<void>;
+	/** Gives it up unless the database has answered on it since this moment of `performance.now()`. */
+	loseUnlessHeard(since: number): void;
+	/** Makes another connection to the same database. */
+	again(): Promise<Connection>;
 	close(): Promise<void>;
 }
 
@@ -50,6 +54,7 @@ const STATEMENT_MS = 25_000;
 
 /** Settings of each connection. A table that grows is read by its indexes even before the database has counted it. */
 const SETTINGS = [
+	"SET client_min_messages = warning",
 	`SET search_path = ${SEARCH_PATH}`,
 	"SET standard_conforming_strings = on",
 	"SET enable_seqscan = off",
@@ -70,7 +75,7 @@ const INT8 = 20;
 const MAX_NAMED = 500;
 
 /** Milliseconds for a connection to be made. */
-const CONNECT_MS = 10_000;
+const CONNECT_MS = 5000;
 
 /** Milliseconds after which a database that does not answer a statement counts as lost. */
 const ANSWER_MS = 30_000;
@@ -99,13 +104,13 @@ export async function connect(address: Address): Promise<Connection> {
 		password: () => password,
 		ssl: tls === undefined ? false : { ca: tls.ca, rejectUnauthorized: true },
 		types,
-		// Named, or PGOPTIONS would be taken.
-		options: "-c client_min_messages=warning",
 		application_name: "svc",
 		keepAlive: true,
 		keepAliveInitialDelayMillis: QUIET_MS,
 		connectionTimeoutMillis: CONNECT_MS,
 	});
+	// A pooler refuses options. Those of the environment, PGOPTIONS, are not ours.
+	Object.assign((client as unknown as { connectionParameters: object }).connectionParameters, { options: "" });
 	const { promise: ended, resolve } = Promise.withResolvers<void>();
 	let isLost = false;
 	const lose = () => {
@@ -117,10 +122,21 @@ export async function connect(address: Address): Promise<Connection> {
 	client.on("error", lose);
 	client.once("end", lose);
 	await client.connect();
-	const statements = statementsOf(client, lose);
+	let heard_at = performance.now();
+	const statements = statementsOf(client, lose, () => {
+		heard_at = performance.now();
+	});
 	for (const setting of SETTINGS) await statements.script(setting);
 	const { processID: process_id } = client as Client & { processID: number };
-	return { ...statements, process_id, isLost: () => isLost, ended, close: () => closeInOrder(client, socket) };
+	return {
+		...statements,
+		process_id,
+		isLost: () => isLost,
+		ended,
+		again: () => connect(address),
+		loseUnlessHeard: (since) => void (heard_at < since && lose()),
+		close: () => closeInOrder(client, socket),
+	};
 }
 
 /** Uses a connection of its own for a moment. */
@@ -149,14 +165,19 @@ function isRefusal(error: unknown): boolean {
 	return error instanceof pg.DatabaseError && !ENDING.test(error.code ?? "");
 }
 
-function statementsOf(client: Client, lose: () => void): Session {
+function statementsOf(client: Client, lose: () => void, noteAnswer: () => void): Session {
 	/** Sends a statement. @throws ConnectionLost when it has no answer */
 	const send = async (query: string | pg.QueryConfig): Promise<pg.QueryResult> => {
 		const late = setTimeout(lose, ANSWER_MS);
 		try {
-			return await client.query(query);
+			const result = await client.query(query);
+			noteAnswer();
+			return result;
 		} catch (cause) {
-			if (isRefusal(cause)) throw cause;
+			if (isRefusal(cause)) {
+				noteAnswer();
+				throw cause;
+			}
 			lose();
 			throw new ConnectionLost("the connection to the database was lost", { cause });
 		} finally {

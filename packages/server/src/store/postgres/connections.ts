@@ -1,13 +1,10 @@
-import type { Unsuitability } from "../../health/model.ts";
-import { system } from "../../system.ts";
-import type { StoreState } from "../store.ts";
-import { UnsuitableDatabase } from "../unsuitable.ts";
 import type { Address } from "./address.ts";
 import type { Connection } from "./connection.ts";
 import type { History } from "./history.ts";
 import { reachDatabase } from "./hosts.ts";
 import { createReadPool, POOL_SIZES, type PoolName, type ReadPool } from "./read-pools.ts";
 import { openReconnecting, type ReconnectingConnection } from "./reconnecting-connection.ts";
+import type { DatabaseState } from "./state.ts";
 
 /** All connections of a store to its database. */
 export interface Connections {
@@ -15,55 +12,36 @@ export interface Connections {
 	open(prepare?: (connection: Connection) => Promise<void>): Promise<ReconnectingConnection>;
 	/** Returns the address of the newest connection. */
 	address(): Address;
-	/** `away` while one of them has no connection. */
-	state(): StoreState;
+	/** Gives up those on which the database has not answered since this moment. */
+	loseSilent(since: number): void;
 	close(): Promise<void>;
 }
 
-/** Creates the connections of a store. @param addresses of the database's hosts: the primary is looked for at each new connection */
+/**
+ * Creates the connections of a store.
+ * @param addresses reads those of the database's hosts for each new connection: the primary is looked for, and the password may have changed
+ */
 export function createConnections(
-	addresses: readonly Address[],
+	addresses: () => readonly Address[],
 	history: Pick<History, "check">,
-	onState: ((state: StoreState) => void) | undefined,
+	state: Pick<DatabaseState, "note">,
 ): Connections {
 	const links: ReconnectingConnection[] = [];
 	const primary = findPrimary(addresses, history);
-	let away: { since: string; reason?: Unsuitability } | undefined;
-	const state = (): StoreState => ({
-		type: "postgresql",
-		...(away === undefined ? { status: "healthy" } : { status: "away", ...away }),
-	});
-	const noteState = () => {
-		const isUp = links.every((link) => link.isUp());
-		if (isUp && away !== undefined) {
-			away = undefined;
-			onState?.(state());
-		} else if (!isUp) noteAway(away?.reason);
-	};
-	const noteAway = (reason: Unsuitability | undefined) => {
-		if (away !== undefined && away.reason === reason) return;
-		away = { since: away?.since ?? system.now().toISOString(), ...(reason && { reason }) };
-		onState?.(state());
-	};
-	const reach = async (prepare?: (connection: Connection) => Promise<void>) => {
-		try {
-			return await primary.reach(prepare);
-		} catch (error) {
-			if (away !== undefined) noteAway(error instanceof UnsuitableDatabase ? error.reason : undefined);
-			throw error;
-		}
-	};
+	const noteState = () => state.note({ links: links.find((link) => !link.isUp())?.trouble() });
 	let isClosed = false;
 	return {
 		async open(prepare) {
-			const link = await openReconnecting(() => reach(prepare), noteState);
+			const link = await openReconnecting(() => primary.reach(prepare), noteState);
 			links.push(link);
 			// Another one could not be opened, so that the store gave up.
 			if (isClosed) await link.close();
 			return link;
 		},
 		address: primary.address,
-		state,
+		loseSilent(since) {
+			for (const link of links) link.loseUnlessHeard(since);
+		},
 		async close() {
 			isClosed = true;
 			await Promise.all(links.map((link) => link.close()));
@@ -72,8 +50,13 @@ export function createConnections(
 }
 
 /** Finds the primary among several hosts, beginning with the last one that was it. */
-function findPrimary(addresses: readonly Address[], history: Pick<History, "check">) {
-	let order = addresses;
+function findPrimary(addresses: () => readonly Address[], history: Pick<History, "check">) {
+	let newest: Address | undefined;
+	/** Orders the hosts, the last one that was the primary first. */
+	const inOrder = () => {
+		const isNewest = ({ host, port }: Address) => host === newest?.host && port === newest.port;
+		return addresses().toSorted((one, other) => Number(isNewest(other)) - Number(isNewest(one)));
+	};
 	/** Timelines of the connections that are open. */
 	const open = new Map<Connection, number>();
 	/** Closes connections to a primary from before a failover: it may still answer. */
@@ -81,14 +64,14 @@ function findPrimary(addresses: readonly Address[], history: Pick<History, "chec
 		for (const [connection, other] of open) if (other < timeline) void connection.close();
 	};
 	return {
-		address: () => order[0] as Address,
+		address: () => inOrder()[0] as Address,
 		async reach(prepare?: (connection: Connection) => Promise<void>): Promise<Connection> {
 			let timeline: number | undefined;
-			const { connection, address } = await reachDatabase(order, async (reached) => {
+			const { connection, address } = await reachDatabase(inOrder(), async (reached) => {
 				timeline = await history.check(reached);
 				await prepare?.(reached);
 			});
-			order = [address, ...addresses.filter((other) => other !== address)];
+			newest = address;
 			if (timeline === undefined) return connection;
 			open.set(connection, timeline);
 			void connection.ended.then(() => open.delete(connection));

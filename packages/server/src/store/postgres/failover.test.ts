@@ -26,7 +26,7 @@ async function startPair(t: TestContext): Promise<{ primary: Postgres; standby: 
 /** Opens a store that may reach its database at several hosts. @param history_file keeps its history from one opening to the next */
 async function open(t: TestContext, hosts: readonly Postgres[], history_file?: string): Promise<Store> {
 	const opened = await openPostgresStore({
-		addresses: hosts.map(({ host, port, user }) => ({ host, port, user, database: "postgres", password: "" })),
+		addresses: () => hosts.map(({ host, port, user }) => ({ host, port, user, database: "postgres", password: "" })),
 		...(history_file !== undefined && { history_file }),
 		now: new Date("2030-01-01T00:00:00Z"),
 		isShared: true,

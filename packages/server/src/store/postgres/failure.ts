@@ -1,5 +1,7 @@
-import { AppError } from "../../errors.ts";
+import { AppError, FatalError } from "../../errors.ts";
 import { storeUnavailable } from "../errors.ts";
+import type { StoreReason } from "../store.ts";
+import { UnsuitableDatabase } from "../unsuitable.ts";
 import { ConnectionLost } from "./connection.ts";
 
 /** Five letters and digits that PostgreSQL names an error by. */
@@ -24,6 +26,27 @@ export function harmless(error: unknown): Error {
 /** Tells whether the database cannot work now, for a reason outside of what was asked. */
 export function isUnable(error: unknown): boolean {
 	return error instanceof ConnectionLost || UNABLE.test(codeOf(error));
+}
+
+/** Codes of errors, and the reason that each stands for. */
+const REASONS: readonly (readonly [code: RegExp, reason: StoreReason])[] = [
+	[/^57P/, "starting"],
+	[/^(28|3D|42501)/, "refused"],
+	[/CERT|SIGNATURE|^ERR_(TLS|SSL)/, "certificate"],
+	[/^53300/, "too_many_connections"],
+	[/^53100/, "full"],
+	[/^25006/, "read_only"],
+	[/^55P03/, "locked"],
+	[/^57014/, "slow"],
+	[/^5[38]/, "resources"],
+];
+
+/** Names the reason why the database does not work, of an error of a connection or a statement. */
+export function reasonOf(error: unknown): StoreReason {
+	if (error instanceof UnsuitableDatabase) return error.reason;
+	if (error instanceof FatalError) return "unsuitable";
+	const code = codeOf(error);
+	return REASONS.find(([codes]) => codes.test(code))?.[1] ?? "unreachable";
 }
 
 function codeOf(error: unknown): string {

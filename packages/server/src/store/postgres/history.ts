@@ -4,8 +4,7 @@ import * as v from "valibot";
 import { type ChainEnd, GENESIS } from "../../audit/chain.ts";
 import { writeDurablyAsync } from "../../durable-file.ts";
 import { FatalError } from "../../errors.ts";
-import type { Unsuitability } from "../../health/model.ts";
-import { LOSS_ACCEPTED, UnsuitableDatabase } from "../unsuitable.ts";
+import { LOSS_ACCEPTED, type Unsuitability, UnsuitableDatabase } from "../unsuitable.ts";
 import { SCHEMA, type Sql } from "./connection.ts";
 import type { Guard } from "./guard.ts";
 import { repeat } from "./repeat.ts";
@@ -108,7 +107,8 @@ export function openHistory(
 			});
 			return async () => {
 				await look();
-				await keep();
+				// As after any look: what could not be kept is said while the server runs.
+				await keep().catch(() => undefined);
 			};
 		},
 	};

@@ -2,6 +2,7 @@ import { FatalError } from "../../errors.ts";
 import { UnsuitableDatabase } from "../unsuitable.ts";
 import type { Address } from "./address.ts";
 import { type Connection, connect } from "./connection.ts";
+import { explainPooled } from "./pooler.ts";
 
 /** A connection, and the address that it was made with. */
 export interface Reached {
@@ -36,6 +37,6 @@ async function connectAnd(address: Address, check: (connection: Connection) => P
 		return connection;
 	} catch (error) {
 		await connection.close();
-		throw error;
+		throw explainPooled(error);
 	}
 }

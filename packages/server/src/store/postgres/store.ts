@@ -17,16 +17,18 @@ import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createDatabaseThrottle } from "./low-disk.ts";
 import { createMembership } from "./membership.ts";
 import { type FindAlterations, hasOwnSchema, migrate, type Pending } from "./migrate.ts";
+import { startPulse } from "./pulse.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 import { exportToSqlite } from "./sqlite-export.ts";
+import { createDatabaseState } from "./state.ts";
 import { openStatements } from "./statements.ts";
-import { createWriter, type Writer } from "./writer.ts";
+import { createWriter } from "./writer.ts";
 
 /** Database to open, and listeners. */
 export interface PostgresOptions {
-	/** Addresses of the database's hosts, one of which is the primary. */
-	addresses: readonly Address[];
+	/** Reads the addresses of the database's hosts, one of which is the primary, for each connection: the password may have changed. */
+	addresses(): readonly Address[];
 	/** File that keeps the database's history from one start to the next; undefined if nothing does. */
 	history_file?: string;
 	/** Bytes that the database may have on its disk; undefined if nobody knows. */
@@ -39,7 +41,7 @@ export interface PostgresOptions {
 	onFailure(error: FatalError): void;
 	/** Lets other servers that share the database use it at the same time: ADR 18. A command has it alone. */
 	isShared?: boolean;
-	/** Called when the database cannot be reached any more, and when it can be again. */
+	/** Called when the database does not work any more, or for another reason, and when it works again. */
 	onState?(state: StoreState): void;
 }
 
@@ -59,7 +61,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 	const { isShared = false, addresses, history_file, most_bytes, onState } = options;
 	const guard = createGuard();
 	const history = openHistory(history_file, guard);
-	const links = createConnections(addresses, history, onState);
+	const state = createDatabaseState(onState);
+	const links = createConnections(addresses, history, state);
 	try {
 		const { writing, findAlterations } = await openWriting(links, options);
 		const pools = await openReadPools(links);
@@ -75,7 +78,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 		const unfollow = history.follow(statements);
 		const catchUp = () => keepUp(pools.requests, guard);
 		const throttle = createDatabaseThrottle(writing, most_bytes);
-		const writer = createWriter(changes, { isUp: writing.isUp, checksReads: isShared, throttle });
+		const writer = createWriter(changes, { isUp: writing.isUp, state, checksReads: isShared, throttle });
 		const adapter = createAdapter({
 			pools,
 			writer,
@@ -86,21 +89,20 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 			isShared,
 			alterations: async (sql) => [...new Set([...(await findAlterations(sql)), ...guard.found])],
 		});
+		const { close: endPulse, ...known } = await startPulse({ links, state, probe: adapter.health.probe });
 		return {
 			...adapter,
-			...describe({ pool: pools.requests, links, history, guard, hosts: addresses.length }),
-			alone: (work) => withConnection(links.address(), (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
+			...known,
+			...describe({ pool: pools.requests, links, history, guard, isShared, hosts: addresses().length }),
 			...{ join, nodes, claims, duties, reportAltered },
-			isWritable: probe(adapter.health.probe, writer, links),
 			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
-			copyTo: (file) => exportToSqlite(links.address(), file),
 			keepUp: isShared ? catchUp : undefined,
-			time: isShared ? () => pools.requests.ask(databaseTime) : undefined,
 			readKeysWith: (read) => isShared && guard.readKeysWith(read),
 			...integrityChecks(pools.everything, guard, findAlterations, catchUp),
 			altered: guard.noticed,
 			async close() {
+				await endPulse();
 				await Promise.all([writer.close(), membership.close(), ...Object.values(pools).map((pool) => pool.close())]);
 				await unfollow();
 				await links.close();
@@ -112,21 +114,24 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 	}
 }
 
-/** Makes the questions about the database itself. */
+/** Makes the questions about the database itself, and what runs on connections of its own. */
 function describe(needs: {
 	pool: ReadPool;
 	links: Connections;
 	history: History;
 	guard: Guard;
+	isShared: boolean;
 	hosts: number;
-}): Pick<PostgresStore, "state" | "address" | "compareHistory" | "durability" | "isSuperuser"> {
-	const { pool, links, history, guard, hosts } = needs;
+}): Pick<PostgresStore, "address" | "alone" | "copyTo" | "time" | "compareHistory" | "durability" | "isSuperuser"> {
+	const { pool, links, history, guard, isShared, hosts } = needs;
 	return {
-		state: links.state,
 		address: links.address,
 		compareHistory: (known) => withConnection(links.address(), (link) => findHistory(link, known, guard)),
 		durability: async () => ({ ...(await pool.ask(readDurability)), hosts, keeps_history: history.isKept() }),
 		isSuperuser: () => pool.ask(isSuperuser),
+		alone: (work) => withConnection(links.address(), (link) => link.transaction(`BEGIN; ${FIRST_KEYS_LOCK}`, work)),
+		copyTo: (file) => exportToSqlite(links.address(), file),
+		time: isShared ? () => pool.ask(databaseTime) : undefined,
 	};
 }
 
@@ -173,24 +178,6 @@ async function databaseTime(sql: Sql): Promise<number> {
 		"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
 	);
 	return found?.now ?? Number.NaN;
-}
-
-/** Milliseconds between two attempts to write after one failed. */
-const PROBE_EVERY_MS = 1000;
-
-/** Tells whether a write succeeds; after one that failed, it tries with a small one. */
-function probe(write: Store["health"]["probe"], writer: Writer, links: Connections): Store["isWritable"] {
-	let last = 0;
-	return async (now) => {
-		if (links.state().status !== "healthy") return false;
-		if (!writer.isFailing()) return true;
-		if (now.getTime() - last < PROBE_EVERY_MS) return false;
-		last = now.getTime();
-		return write(now.toISOString()).then(
-			() => true,
-			() => false,
-		);
-	};
 }
 
 /** Makes the operations that compare the database with what the last change left; the first one also compares its schema with what the migrations make. */

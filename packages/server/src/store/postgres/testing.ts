@@ -25,7 +25,7 @@ export async function openPostgresTestStore(
 	if (used === undefined) await runSql(server, "postgres", `CREATE DATABASE ${database}`);
 	const failures: Error[] = expected ?? [];
 	const opened = await openPostgresStore({
-		addresses: [{ host, port, user, database, password: "" }],
+		addresses: () => [{ host, port, user, database, password: "" }],
 		now: new Date("2030-01-01T00:00:00Z"),
 		isShared: true,
 		onFailure: (failure) => failures.push(failure),

@@ -4,8 +4,10 @@ import { madeEventIn, refuseEvent } from "../../policy/decide.ts";
 import { closing, storeUnavailable } from "../errors.ts";
 import type { Counted } from "../low-disk.ts";
 import type { Changes } from "./changes.ts";
-import { harmless, isUnable } from "./failure.ts";
+import { ConnectionLost } from "./connection.ts";
+import { harmless, isUnable, reasonOf } from "./failure.ts";
 import type { DatabaseThrottle } from "./low-disk.ts";
+import type { DatabaseState } from "./state.ts";
 import { currentAccess } from "./writes/current-access.ts";
 
 /** An operation, or an event without a change. */
@@ -24,8 +26,6 @@ export interface Writer {
 	append(event: AuditEvent): Promise<void>;
 	/** @param counted what counts while the database has little room */
 	run(run: (...args: unknown[]) => Promise<unknown>, args: unknown[], counted: Counted): Promise<unknown>;
-	/** Tells whether the last change failed because the database could not write. */
-	isFailing(): boolean;
 	/** Answers what was asked, and nothing more. */
 	close(): Promise<void>;
 }
@@ -39,6 +39,8 @@ type Outcome = { done: unknown } | { refused: AppError };
 interface WriterOptions {
 	/** Tells whether there is a connection. */
 	isUp(): boolean;
+	/** Gets why the last change failed, if the database could not write. */
+	state: Pick<DatabaseState, "note">;
 	/** Checks the maker of an event without a change, too: another server may have taken the right to a read since this one looked. */
 	checksReads: boolean;
 	/** Slows down callers that fill the database. */
@@ -46,10 +48,10 @@ interface WriterOptions {
 }
 
 /** Makes the queue: what arrives while a transaction commits is the next one. */
-export function createWriter(changes: Changes, { isUp, checksReads, throttle }: WriterOptions): Writer {
+export function createWriter(changes: Changes, { isUp, state, checksReads, throttle }: WriterOptions): Writer {
 	const waiting: Waiting[] = [];
 	let draining: Promise<void> | undefined;
-	let [isClosing, isFailing] = [false, false];
+	let isClosing = false;
 
 	async function drain(): Promise<void> {
 		// The requests that are handled in this turn of the event loop share a transaction.
@@ -62,11 +64,13 @@ export function createWriter(changes: Changes, { isUp, checksReads, throttle }: 
 	async function settle(group: readonly Waiting[]): Promise<void> {
 		try {
 			const outcomes = await changes.alone(() => inOrder(group));
-			isFailing = false;
+			state.note({ changes: undefined });
 			for (const [index, outcome] of outcomes.entries()) answer(group[index], outcome);
 		} catch (error) {
-			isFailing = isUnable(error);
-			const isOfAll = isFailing || (error instanceof AppError && error.code === "store_unavailable");
+			const isOfDatabase = isUnable(error);
+			// What becomes of a lost connection is noted by itself.
+			state.note({ changes: isOfDatabase && !(error instanceof ConnectionLost) ? reasonOf(error) : undefined });
+			const isOfAll = isOfDatabase || (error instanceof AppError && error.code === "store_unavailable");
 			if (group.length > 1 && !isOfAll) for (const one of group) await settle([one]);
 			else for (const one of group) one.reject(harmless(error));
 		}
@@ -109,7 +113,6 @@ export function createWriter(changes: Changes, { isUp, checksReads, throttle }: 
 	return {
 		append: async (event) => void (await enqueue({ event })),
 		run: (run, args, counted) => enqueue({ run, args, counted }),
-		isFailing: () => isFailing,
 		async close() {
 			isClosing = true;
 			await draining;

@@ -3,10 +3,19 @@ import { type Node, OWN_DUTIES, type OwnNode, type ReportedKeys } from "../../no
 import { system } from "../../system.ts";
 import type { Store } from "../store.ts";
 
-/** Makes the node operations of a store that only one server uses. */
+/** Makes the node operations of a store that only one server uses, without a network in between. */
 export function createLoneNode(): Pick<
 	Store,
-	"alone" | "claims" | "duties" | "join" | "keepUp" | "nodes" | "readKeysWith" | "reportAltered" | "time"
+	| "alone"
+	| "answerSeconds"
+	| "claims"
+	| "duties"
+	| "join"
+	| "keepUp"
+	| "nodes"
+	| "readKeysWith"
+	| "reportAltered"
+	| "time"
 > {
 	let own: (() => Promise<Node>) | undefined;
 	const describe = async (node: OwnNode, report: () => Promise<ReportedKeys>): Promise<Node> => ({
@@ -19,6 +28,7 @@ export function createLoneNode(): Pick<
 		alone: (work) => work(),
 		keepUp: undefined,
 		time: undefined,
+		answerSeconds: () => undefined,
 		readKeysWith: () => undefined,
 		reportAltered: async () => undefined,
 		async join(node, report) {
