@@ -90,6 +90,12 @@ export async function bundle(
 	};
 }
 
+/** Scripts of the server that run in every one. */
+const LONG_LIVED = /^packages\/(svc\/src\/server|server\/src\/.*-thread)\.ts$/;
+
+/** Shortens names in the text, and gives functions theirs where they are made, for messages: each takes time and memory, so the server's are not shortened. */
+const SHORT_NAMES = { minifyIdentifiers: true, keepNames: true };
+
 /** `runScript` calls it with the parameters of CommonJS. */
 const FUNCTION = { banner: { js: "(function (exports, require, module) {" }, footer: { js: "})" } };
 
@@ -111,8 +117,9 @@ async function bundleOne(
 		target: `node${process.versions.node}`,
 		// A script with a code cache may not import Node's modules; require does the same.
 		supported: { "dynamic-import": false },
-		minify: true,
-		keepNames: true,
+		minifyWhitespace: true,
+		minifySyntax: true,
+		...(LONG_LIVED.test(name) ? {} : SHORT_NAMES),
 		legalComments: "none",
 		...(isScript(name) ? FUNCTION : {}),
 		metafile: true,

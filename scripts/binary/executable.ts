@@ -1,5 +1,6 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
 import { type Build, readBuild } from "../../packages/server/src/health/build.ts";
 import { describeOwnSchema } from "../../packages/server/src/store/sqlite/schema-alterations.ts";
 import { bundle, type Edit } from "./bundle.ts";
@@ -55,7 +56,7 @@ export async function makeExecutable(
 		const addons = Object.fromEntries(Object.entries(bundled.assets).filter(([name]) => name.endsWith(".node")));
 		onStep("compiling");
 		const compile = isRepeatable ? compileRepeatably : compileScripts;
-		const assets = inOrder({ ...bundled.assets, ...(await compile(bundled, scratch)) });
+		const assets = inOrder({ ...compressed(bundled.assets, scratch), ...(await compile(bundled, scratch)) });
 		const executable = join(scratch, "node");
 		onStep("putting it together");
 		// 33 MB of symbols.
@@ -76,6 +77,21 @@ export async function makeExecutable(
 /** Global names in the sources, and their values in the binary. */
 export function constantsOf(build: Build): Record<string, unknown> {
 	return { SVC_BUILD: build, SVC_SCHEMA: JSON.stringify([...describeOwnSchema()]) };
+}
+
+/** Files that browsers get, and their size from which on they are compressed: `readAsset` decompresses them. */
+const PUBLIC = /\.(js|css)$/;
+const LARGE_BYTES = 65_536;
+
+/** Compresses large files for browsers: a start does not read them. @param folder for the results */
+function compressed(assets: Record<string, string>, folder: string): Record<string, string> {
+	const entries = Object.entries(assets).map(([name, file]) => {
+		if (!PUBLIC.test(name) || statSync(file).size < LARGE_BYTES) return [name, file];
+		const packed = join(folder, `${basename(file)}.gz`);
+		writeFileSync(packed, gzipSync(readFileSync(file), { level: 9 }));
+		return [name, packed];
+	});
+	return Object.fromEntries(entries);
 }
 
 /** The bundler finds files in an order of its own. */

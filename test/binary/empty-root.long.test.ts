@@ -4,8 +4,10 @@ import { type ChildProcess, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
+import { exchange } from "../../scripts/bench/exchange.ts";
 import { type EmptyRoot, makeEmptyRoot, skipWithoutRoot } from "../../scripts/binary/empty-root.ts";
 import { type Built, buildBinary, skipWithoutStrip } from "./built.ts";
 
@@ -78,6 +80,14 @@ test("its health names the version, the commit and its time, though there is no 
 	assert.equal(health.status, "healthy");
 	assert.match(health.commit, /^[0-9a-f]{7,40}$/);
 	assert.ok(!Number.isNaN(Date.parse(health.built)), health.built);
+});
+
+test("browsers get its large files as they are in their packages", options, async () => {
+	const packages = createRequire(join(import.meta.dirname, "../../packages/server/package.json"));
+	for (const name of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
+		const { body } = await exchange(address, { method: "GET", path: `/docs/${name}` });
+		assert.ok(body === readFileSync(packages.resolve(`swagger-ui-dist/${name}`), "utf8"), name);
+	}
 });
 
 test("an engine of ours is the same file once more", options, async () => {

@@ -38,10 +38,16 @@ export function runScript(name: string, load: NodeJS.Require): unknown {
 	return module.exports;
 }
 
+/** First bytes of a file in the gzip format: the single binary has large files compressed. */
+const GZIP = Buffer.from([0x1f, 0x8b]);
+
 /**
  * Reads a file of this program, or of a package that it depends on.
  * @param file `new URL("./x.css", import.meta.url)`, or `new URL(import.meta.resolve("package/x.css"))`
  */
 export function readAsset(file: URL): Buffer {
-	return file.protocol === IN_BINARY ? Buffer.from(getRawAsset(file.pathname)) : readFileSync(file);
+	if (file.protocol !== IN_BINARY) return readFileSync(file);
+	const asset = Buffer.from(getRawAsset(file.pathname));
+	// Not imported, because every start would load it.
+	return asset.subarray(0, GZIP.length).equals(GZIP) ? process.getBuiltinModule("node:zlib").gunzipSync(asset) : asset;
 }

@@ -1,3 +1,4 @@
+import type { Worker } from "node:worker_threads";
 import { SETUP_CODE_FILE } from "./accounts/setup-code.ts";
 import { type Config, readConfig } from "./config.ts";
 import type { BuiltInEngine } from "./engines/host/model.ts";
@@ -16,6 +17,8 @@ import type { Running } from "./wiring/serve.ts";
 export interface Components extends EngineComponents {
 	system: System;
 	openStore: typeof openSqliteStore;
+	/** The thread that writes an SQLite database, where it was started before the settings were read. */
+	writer: Worker;
 }
 
 /**
@@ -29,7 +32,7 @@ export async function startServer(
 	components: Partial<Components> = {},
 ): Promise<Running> {
 	process.umask(0o077);
-	const { system = systemOf(config), openStore = openSqliteStore } = components;
+	const { system = systemOf(config), openStore = openSqliteStore, writer } = components;
 	const log = createLog(config.log_level, system, (line) => process.stderr.write(line));
 	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES, SETUP_CODE_FILE]);
 	let before: string | undefined;
@@ -38,9 +41,10 @@ export async function startServer(
 		const { backUpBefore } = await import("./wiring/backups.ts");
 		before = await backUpBefore({ config, system }, ...migration);
 	};
+	if (config.database !== undefined) void writer?.terminate();
 	const opening =
 		config.database === undefined
-			? openStore({ directory: config.data_dir, beforeMigration, now, onFailure: exit })
+			? openStore({ directory: config.data_dir, beforeMigration, now, writer, onFailure: exit })
 			: openNetworked({ config, now, log });
 	const [store, { serve }] = await Promise.all([opening, import("./wiring/serve.ts")]);
 	try {

@@ -7,8 +7,11 @@ import process from "node:process";
  */
 async function main([command, ...rest]: string[]): Promise<void> {
 	if (command === "server" && rest.length === 0) {
+		const { startWriterThread } = await import("@svc/server/start-writer");
+		// It starts while this thread loads the server.
+		const writer = startWriterThread();
 		const { runServer } = await import("./server.ts");
-		await runServer(process);
+		await runServer(process, writer);
 	} else if (command === "plugin") {
 		const { runPlugin } = await import("./plugin.ts");
 		await runPlugin(process, rest);

@@ -1,5 +1,6 @@
 import { flushCompileCache } from "node:module";
 import { isSea } from "node:sea";
+import type { Worker } from "node:worker_threads";
 import { FatalError, type Running, readConfig, startServer } from "@svc/server";
 import { BUILT_IN } from "./built-in-engines.ts";
 import { type Notify, takeNotifier } from "./notify.ts";
@@ -8,15 +9,16 @@ import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
 /**
  * Runs the server in this process until a signal: SIGTERM and SIGINT finish what is under way, SIGHUP reads the certificate
  * files again. As a service it tells systemd when it is ready.
+ * @param writer the thread that writes the database, where it was started before this module was loaded
  */
-export async function runServer(process: NodeJS.Process): Promise<void> {
+export async function runServer(process: NodeJS.Process, writer?: Worker): Promise<void> {
 	exitOnUncaughtError(process);
 	ignoreSignals(process);
 	try {
 		refuseUnsafeEnvironment(process);
 		const config = readConfig(process.env, process.cwd());
 		const notify = takeNotifier(process.env, (message) => process.stderr.write(`svc: ${message}\n`));
-		const running = await startServer(config, BUILT_IN);
+		const running = await startServer(config, BUILT_IN, writer === undefined ? {} : { writer });
 		handleSignals(process, running, notify);
 		// Now, because after SIGKILL the next start would find nothing.
 		flushCompileCache();

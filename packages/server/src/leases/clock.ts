@@ -80,8 +80,15 @@ interface State {
 	second: { began_at: number; admitted: number };
 }
 
-/** Resumes the clock from its last save, and notices a jump while the server was not running. */
+/** Resumes the clock from its last save, saves it, and notices a jump while the server was not running. */
 export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
+	const clock = await resumeLeaseClock(needs);
+	await clock.tick();
+	return clock;
+}
+
+/** Resumes the clock from its last save. Call `tick` next, which notices a jump while the server was not running. */
+export async function resumeLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 	const wall = await openWall(needs);
 	const system = { ...needs.system, now: wall.now };
 	const state: State = {
@@ -91,7 +98,7 @@ export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 		is_reported: true,
 		second: { began_at: 0, admitted: 0 },
 	};
-	const clock: LeaseClock = {
+	return {
 		now: () => read(system, state),
 		async tick() {
 			await wall.look();
@@ -106,8 +113,6 @@ export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 			return { at, ahead_ms, is_holding: system.uptimeMs() < held_until };
 		},
 	};
-	await clock.tick();
-	return clock;
 }
 
 /**

@@ -12,7 +12,7 @@ import { createDelivery } from "../engines/ledger.ts";
 import { removeCredential } from "../engines/revoke.ts";
 import { createRuntime } from "../engines/runtime.ts";
 import { createInventory, createProbe } from "../engines/targets.ts";
-import { openLeaseClock } from "../leases/clock.ts";
+import { resumeLeaseClock } from "../leases/clock.ts";
 import { openPause } from "../leases/pause.ts";
 import { createReaper } from "../leases/reaper.ts";
 import { createSweeper } from "../leases/sweep.ts";
@@ -66,7 +66,10 @@ export async function wireEngines(needs: EngineNeeds) {
 	const sealer = createConfigSealer({ keyring, system });
 	const { engine_environment } = config;
 	const runtime = createRuntime({ store, system, sealer, catalog, host, engine_environment });
-	const clock = await openLeaseClock({ store, system, log });
+	const clock = await resumeLeaseClock({ store, system, log });
+	const clockSaved = clock.tick();
+	// The server gets the error when it waits for it.
+	clockSaved.catch(() => undefined);
 	const pause = await openPause({ store, log });
 	const lagListeners: ((lag_ms: number) => void)[] = [];
 	const reaper = createReaper({
@@ -90,6 +93,8 @@ export async function wireEngines(needs: EngineNeeds) {
 		runtime,
 		sealer,
 		clock,
+		/** Resolves once the clock is durable. Wait for it before any lease begins. */
+		clockSaved,
 		pause,
 		reaper,
 		sweeper,

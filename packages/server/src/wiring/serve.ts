@@ -5,7 +5,7 @@ import { openSetupCode } from "../accounts/setup-code.ts";
 import { createCheckpointer } from "../audit/checkpoints.ts";
 import { systemEvent } from "../audit/model.ts";
 import { type Config, isLoopback } from "../config.ts";
-import { openKeyring } from "../crypto/keyring.ts";
+import { type Keyring, openKeyring } from "../crypto/keyring.ts";
 import { findMasterKey, findNextMasterKey, loadMasterKey, type MasterKey } from "../crypto/master-key.ts";
 import type { BuiltInEngine } from "../engines/host/model.ts";
 import { pendingCutoff } from "../factors/model.ts";
@@ -13,7 +13,7 @@ import { type AlterationWatch, createAlterationWatch } from "../health/alteratio
 import { readBuild, VERSION } from "../health/build.ts";
 import { agreeOnCertificate, loadTls, type ServerTls } from "../http/certificate.ts";
 import { Connections } from "../http/connections.ts";
-import { type Listener, listen } from "../http/listen.ts";
+import { type Listener, listen, prepareToListen } from "../http/listen.ts";
 import { createRowRenewal, type RowRenewal } from "../keys/row-renewal.ts";
 import type { LeaseClock } from "../leases/clock.ts";
 import { createLimits } from "../limits.ts";
@@ -72,10 +72,7 @@ const HOUSEKEEPING_MS = 60 * 60 * 1000;
  */
 export async function serve({ config, store, system, log, built_in, components, before }: Needs): Promise<Running> {
 	const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
-	const { keys, guard, alone } = store;
-	const findMaster = store.claims.isShared ? masterKeyFinder({ config, log }) : undefined;
-	const keyring = await openKeyring({ keys, guard, alone, findMaster, master: masterKey.key.reveal(), system });
-	store.readKeysWith(() => keyring.follow());
+	const keyring = await openKeys({ config, store, system, log }, masterKey);
 	await recordFileEvents({ store, system, log }, before);
 	const watch = createAlterationWatch({ store, system, log });
 	await watch.checkSchema();
@@ -98,6 +95,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const all = { ...parts, master, engines, backups, protocols, limits, connections, build: readBuild() };
 	const renewal = createRowRenewal({ ...parts, ...watch });
 	const app = wireApp({ ...all, renewal, address: () => url, isStopping: () => isStopping, ...watch });
+	await engines.clockSaved;
 	const listener = await listen({ ...app, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
 	await joinNodes({ store, system, keyring, master }, url);
@@ -122,6 +120,19 @@ export async function serve({ config, store, system, log, built_in, components, 
 		},
 		reload: async () => reloadTls(config, system, listener, log),
 	};
+}
+
+/** Opens the store's keyring. The store compares its rows meanwhile, and Node prepares to listen. */
+async function openKeys(
+	{ config, store, system, log }: Pick<Needs, "config" | "store" | "system" | "log">,
+	{ key }: MasterKey,
+): Promise<Keyring> {
+	const { keys, guard, alone } = store;
+	const findMaster = store.claims.isShared ? masterKeyFinder({ config, log }) : undefined;
+	void nextTurn().then(prepareToListen);
+	const keyring = await openKeyring({ keys, guard, alone, findMaster, master: key.reveal(), system });
+	store.readKeysWith(() => keyring.follow());
+	return keyring;
 }
 
 /** Names this server among those that use the store. */

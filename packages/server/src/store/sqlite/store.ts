@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
 import type { Database } from "better-sqlite3";
 import type { IntegrityReport } from "../../backups/model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
@@ -19,13 +20,15 @@ import { guardReads } from "./row-guard.ts";
 import { describeOwnSchema, refuseAlteredSchema } from "./schema-alterations.ts";
 import { takeSnapshot } from "./snapshots.ts";
 import { checkIntegrity } from "./tip.ts";
-import { Writer } from "./writer.ts";
+import { Writer, type WriterListener } from "./writer.ts";
 
 export interface SqliteOptions {
 	/** Absolute path of the data directory. */
 	directory: string;
 	/** Start of the server. */
 	now: Date;
+	/** The writer's thread, where it was started before the database was known. */
+	writer?: Worker | undefined;
 	/**
 	 * Called before the first migration of a database with data; nothing is migrated when it throws.
 	 * @param copyTo copies the database as it is into an empty file
@@ -52,14 +55,15 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const cache = createAnswerCache();
 	const [altered, noticed] = [[] as string[], Promise.withResolvers<void>()];
 	// It starts while the files are prepared, and opens them while the adapter loads.
-	const writer = Writer.launch({
+	const listener: WriterListener = {
 		onWritten: cache.forget,
 		onFailure: options.onFailure,
 		onAltered(found) {
 			altered.push(...found);
 			noticed.resolve();
 		},
-	});
+	};
+	const writer = Writer.launch(listener, options.writer);
 	let unlock = () => {};
 	try {
 		unlock = lockDataDirectory(options.directory);

@@ -160,7 +160,7 @@ const EMPTIED = "all rows: the database is empty";
 /**
  * Opens a database under its keys: a new one gets its first tip with its first transaction, and one that fits goes on from its own.
  * @param wasAdopted whether the server believed the directory's database before: then an empty one is not new
- * @returns the keeper, and what does not fit; then the keeper keeps the log alone
+ * @returns what does not fit, and the function that makes the keeper, which takes longer; where something does not fit, it keeps the log alone
  */
 export function openTip(
 	db: Database,
@@ -168,19 +168,17 @@ export function openTip(
 	macs: RowMacs,
 	wasAdopted: boolean,
 	onAltered: (altered: string[]) => void,
-): { keeper: TipKeeper; altered: string[] } {
-	if (isNew(db)) {
-		if (wasAdopted) return { keeper: keepLog(chain), altered: [EMPTIED] };
-		return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
-	}
+): { altered: string[]; keep: () => TipKeeper } {
+	const unsound = (...altered: string[]) => ({ altered, keep: () => keepLog(chain) });
+	const sound = (start?: RowState) => ({ altered: [], keep: () => keepTip(db, chain, macs, start, onAltered) });
+	if (isNew(db)) return wasAdopted ? unsound(EMPTIED) : sound();
 	const rows = readTip(db, macs)?.rows;
 	// A tip from before tips kept the newest id: both sums show once what its age would.
 	const { access, content } = checkIntegrity(db, macs, rows?.newest === undefined ? BOTH : ["access"]);
-	if (access.length + content.length > 0) return { keeper: keepLog(chain), altered: [...access, ...content] };
+	if (access.length + content.length > 0) return unsound(...access, ...content);
 	// The key that is active sealed it: both change in one transaction.
-	if (rows?.active !== macs.active) return { keeper: keepLog(chain), altered: ["the tip"] };
-	const start = rows.newest === undefined ? { ...rows, ...currentRows(db, macs) } : rows;
-	return { keeper: keepTip(db, chain, macs, start, onAltered), altered: [] };
+	if (rows?.active !== macs.active) return unsound("the tip");
+	return sound(rows.newest === undefined ? { ...rows, ...currentRows(db, macs) } : rows);
 }
 
 /** Reads what a tip from before tips kept the newest id does not say. */

@@ -111,9 +111,10 @@ function open(port: MessagePort, { file, now, was_adopted }: WriterInput): void 
 		if (isGuarded) return send({ kind: "guarded", altered: [] });
 		isGuarded = true;
 		const onAltered = (found: string[]) => send({ kind: "altered", altered: found });
-		const { keeper, altered } = openTip(db, chain, macs, was_adopted, onAltered);
-		run = createBatches(db, chain, writes, keeper);
+		const { altered, keep } = openTip(db, chain, macs, was_adopted, onAltered);
+		// Now, because the server waits for it, and has much to do before the first write.
 		send({ kind: "guarded", altered });
+		run = createBatches(db, chain, writes, keep());
 	};
 	const log = createWalCheckpointer(db, attempt);
 	const receive = (request: LaterRequest) => {

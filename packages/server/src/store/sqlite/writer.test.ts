@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -8,6 +10,7 @@ import { aNewRealm, anEvent, aRealm, aToken, MADE_AT } from "../../testing/rows.
 import { makeFolder } from "../../testing/store.ts";
 import { STORAGE_EXIT_CODE } from "./failure.ts";
 import { openReader, openWriter } from "./open.ts";
+import { startWriterThread } from "./start-writer.ts";
 import { Writer } from "./writer.ts";
 
 /** A writer thread, and its messages. */
@@ -188,6 +191,23 @@ test("a thread that was given nothing to open ends on request", async () => {
 	const writer = Writer.launch({ onWritten: neverCalled, onFailure: neverCalled, onAltered: neverCalled });
 	await writer.close();
 	await writer.close();
+});
+
+test("a thread that was started earlier writes for a writer, and keeps no process alive before", async (t) => {
+	const source = new URL("./start-writer.ts", import.meta.url);
+	const run = `const { startWriterThread } = await import(${JSON.stringify(source)}); startWriterThread();`;
+	const { status } = spawnSync(process.execPath, ["--input-type=module", "-e", run], { timeout: 30_000 });
+	assert.equal(status, 0);
+	const file = join(await makeFolder(t), "svc.db");
+	const neverCalled = () => assert.fail("nothing fails, and nobody altered it");
+	const started = startWriterThread();
+	const exited = once(started, "exit");
+	const writer = Writer.launch({ onWritten: () => {}, onFailure: neverCalled, onAltered: neverCalled }, started);
+	await writer.open({ file, now: MADE_AT, was_adopted: false });
+	await writer.append(anEvent());
+	assert.equal(writer.tip.seq, 1);
+	await writer.close();
+	assert.deepEqual(await exited, [0]);
 });
 
 test("byte strings arrive at the other side as they are, alone and in a batch", async (t) => {

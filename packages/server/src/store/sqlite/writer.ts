@@ -1,5 +1,4 @@
 import type { Worker } from "node:worker_threads";
-import { startThread } from "../../asset.ts";
 import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
@@ -8,6 +7,7 @@ import { closing, storageFailed } from "../errors.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, diskFull, refusedAs, STORAGE_EXIT_CODE } from "./failure.ts";
+import { startWriterThread } from "./start-writer.ts";
 import { restoreBuffers } from "./thread-buffers.ts";
 import type { EventsReport, WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
 
@@ -69,9 +69,14 @@ export class Writer implements WriteQueue {
 		this.#listener = listener;
 	}
 
-	/** Starts the thread, which loads its program while the caller goes on. Call `open` or `close` next. */
-	static launch(listener: WriterListener): Writer {
-		return new Writer(startThread(new URL("./writer-thread.ts", import.meta.url)), listener);
+	/**
+	 * Starts the thread, which loads its program while the caller goes on. Call `open` or `close` next.
+	 * @param started a thread that was started earlier
+	 */
+	static launch(listener: WriterListener, started?: Worker): Writer {
+		const worker = started ?? startWriterThread();
+		worker.ref();
+		return new Writer(worker, listener);
 	}
 
 	/**
