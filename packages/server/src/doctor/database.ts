@@ -1,9 +1,8 @@
 import { proveLog } from "../audit/proof.ts";
 import type { Snapshot } from "../backups/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
+import { type StoreState, troubleOf } from "../health/model.ts";
 import type { Semaphore } from "../semaphore.ts";
-import type { StoreState } from "../store/store.ts";
-import { troubleOf } from "../store/troubles.ts";
 import { type Check, ok } from "./model.ts";
 
 /** The database as the doctor looks at it. */

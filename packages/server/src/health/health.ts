@@ -1,10 +1,10 @@
 import type { Keyring } from "../crypto/keyring.ts";
 import { openPortable, sealPortable } from "../crypto/seal.ts";
-import type { Store, StoreState } from "../store/store.ts";
-import { type Trouble, troubleOf } from "../store/troubles.ts";
+import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
 import { describeEngines, type EngineHealth, type EngineHealthNeeds } from "./engine-health.ts";
+import { type StoreState, type Trouble, troubleOf } from "./model.ts";
 
 /** Dependencies of the health check. */
 export interface HealthNeeds {

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { publicRoute, type Route } from "../http/route.ts";
 import { Count, errorMessage, Instant } from "../messages.ts";
-import { STORE_REASONS } from "../store/store.ts";
 import { checkHealth, checkReadiness, type Health, type HealthNeeds } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
+import { STORE_REASONS } from "./model.ts";
 
 const State = v.picklist(["healthy", "unhealthy"]);
 

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
-import { STORE_REASONS, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import { STORE_REASONS } from "./model.ts";
 import { prometheus } from "./prometheus.ts";
 
 const { Gauge } = prometheus;

@@ -6,6 +6,7 @@ import type { RowKey } from "../crypto/row-macs.ts";
 import type { Durability } from "../doctor/model.ts";
 import { engineOperations } from "../engines/model.ts";
 import { factorOperations } from "../factors/model.ts";
+import type { StoreState } from "../health/model.ts";
 import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { type LeaseClaims, leaseOperations } from "../leases/model.ts";
@@ -95,38 +96,6 @@ export function fromDeclarations(make: (noun: string, verb: string, declared: Op
 export interface QuestionTimes {
 	seconds: number;
 	refused: number;
-}
-
-/** Reasons why a database does not work: fixed words, for everybody. */
-export const STORE_REASONS = [
-	"unreachable",
-	"starting",
-	"refused",
-	"certificate",
-	"too_many_connections",
-	"standby",
-	"old_primary",
-	"other_database",
-	"lost_answers",
-	"unsuitable",
-	"read_only",
-	"full",
-	"locked",
-	"resources",
-	"slow",
-] as const;
-
-/** Reason why a database does not work. */
-export type StoreReason = (typeof STORE_REASONS)[number];
-
-/** State of the storage, for people. */
-export interface StoreState {
-	type: "sqlite" | "postgresql";
-	/** `away` while the database cannot be reached, `failing` while it takes no changes, `slow` while it takes long to answer. */
-	status: "healthy" | "slow" | "failing" | "away";
-	reason?: StoreReason;
-	/** Start of a status other than `healthy`, ISO 8601 UTC. */
-	since?: string;
 }
 
 /**

@@ -1,5 +1,4 @@
-import type { StoreReason } from "./store.ts";
-import { textOf } from "./troubles.ts";
+import { type StoreReason, textOf } from "../health/model.ts";
 
 /** Reason why a database that answers is not used. */
 export type Unsuitability = Extract<

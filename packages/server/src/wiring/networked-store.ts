@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../config.ts";
 import { FatalError } from "../errors.ts";
+import { type StoreState, textOf } from "../health/model.ts";
 import type { Log } from "../log.ts";
 import { readAddresses } from "../store/postgres/address.ts";
 import { ConnectionLost } from "../store/postgres/connection.ts";
@@ -9,8 +10,7 @@ import { HISTORY_FILE } from "../store/postgres/history.ts";
 import { openPostgresStore } from "../store/postgres/store.ts";
 import { lockDataDirectory } from "../store/sqlite/files.ts";
 import { hasDatabase, removeDraft } from "../store/sqlite/restored.ts";
-import type { Store, StoreState } from "../store/store.ts";
-import { textOf } from "../store/troubles.ts";
+import type { Store } from "../store/store.ts";
 import { UnsuitableDatabase } from "../store/unsuitable.ts";
 import { removeExamined } from "./networked-doctor.ts";
 

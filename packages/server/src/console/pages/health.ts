@@ -1,8 +1,8 @@
 import type { Examination } from "../../doctor/findings.ts";
 import { checkHealth, type HealthNeeds } from "../../health/health.ts";
 import type { History, Span } from "../../health/history.ts";
+import { troubleOf } from "../../health/model.ts";
 import type { Actor } from "../../policy/model.ts";
-import { troubleOf } from "../../store/troubles.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import type { Endpoint, Page, Visit } from "../page.ts";

@@ -1,6 +1,6 @@
 import { AppError, FatalError } from "../../errors.ts";
+import type { StoreReason } from "../../health/model.ts";
 import { storeUnavailable } from "../errors.ts";
-import type { StoreReason } from "../store.ts";
 import { UnsuitableDatabase } from "../unsuitable.ts";
 import { ConnectionLost } from "./connection.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { StoreReason } from "../store.ts";
+import type { StoreReason } from "../../health/model.ts";
 import { type Connection, ConnectionLost, type Session } from "./connection.ts";
 import { reasonOf } from "./failure.ts";
 

@@ -1,5 +1,5 @@
+import type { StoreReason, StoreState } from "../../health/model.ts";
 import { system } from "../../system.ts";
-import type { StoreReason, StoreState } from "../store.ts";
 
 /** What decides the state, the most serious first: its connections, the last change, whether it may be written, how fast it answers. */
 interface Troubles {

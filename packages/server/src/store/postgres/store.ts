@@ -1,7 +1,8 @@
 import { createRowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
+import type { StoreState } from "../../health/model.ts";
 import { system } from "../../system.ts";
-import type { Store, StoreState } from "../store.ts";
+import type { Store } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
 import { createChanges, keepUp } from "./changes.ts";

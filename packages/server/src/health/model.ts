@@ -1,4 +1,34 @@
-import type { StoreReason, StoreState } from "./store.ts";
+/** Reasons why a database does not work: fixed words, for everybody. */
+export const STORE_REASONS = [
+	"unreachable",
+	"starting",
+	"refused",
+	"certificate",
+	"too_many_connections",
+	"standby",
+	"old_primary",
+	"other_database",
+	"lost_answers",
+	"unsuitable",
+	"read_only",
+	"full",
+	"locked",
+	"resources",
+	"slow",
+] as const;
+
+/** Reason why a database does not work. */
+export type StoreReason = (typeof STORE_REASONS)[number];
+
+/** State of the storage, for people. */
+export interface StoreState {
+	type: "sqlite" | "postgresql";
+	/** `away` while the database cannot be reached, `failing` while it takes no changes, `slow` while it takes long to answer. */
+	status: "healthy" | "slow" | "failing" | "away";
+	reason?: StoreReason;
+	/** Start of a status other than `healthy`, ISO 8601 UTC. */
+	since?: string;
+}
 
 /** Trouble of the storage, for people. */
 export interface Trouble {
