@@ -167,6 +167,7 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
 		"sudo svc uninstall",
 	],
 	"needs a stopped server: test/backup/recover.test.ts": ["svc recover ada@example.com"],
+	"needs a failover that lost something: test/postgres/accept-loss.test.ts": ["svc nodes accept-loss"],
 	"needs a database that another program altered: test/faults tries it": ["svc adopt --again"],
 	"takes minutes: test/binary/image.long.test.ts makes the image and starts it": ["npm run image"],
 	...CONTAINER_COMMANDS,

@@ -35,10 +35,9 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	[
 		"audit_posting",
 		"server",
-		"1 per type, actor, realm, environment, token, key of a realm and set of keys in 256 events",
+		"1 per type, actor, realm, environment, token and set of keys in 256 events; 64 in 16,384",
 		"as events",
 	],
-	["audit_posting", "server", "1 per type, token and set of keys in 256 events; 64 in 16,384", "as events"],
 	[
 		"binding",
 		"account",

@@ -1,7 +1,7 @@
 import type { StoreReason, StoreState } from "../../health/model.ts";
 import { system } from "../../system.ts";
 
-/** What decides the state, the most serious first: its connections, the last change, whether it may be written, how fast it answers. */
+/** Reasons of the state, the most serious first: its connections, the last change, whether it may be written, how fast it answers. */
 interface Troubles {
 	links?: StoreReason | undefined;
 	changes?: StoreReason | undefined;

@@ -157,7 +157,7 @@ test("a disk that fills up under an event without a change rolls the batch back,
 	const { db, run, chain } = await setUp(t);
 	const tip = chain.tip();
 	db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`);
-	const operations = Array.from({ length: 100 }, (): Operation => writeEvent(anEvent()));
+	const operations = Array.from({ length: 1000 }, (): Operation => writeEvent(anEvent()));
 	const { outcomes } = run(...operations);
 	assert.ok(outcomes.every((outcome) => "full" in outcome));
 	assert.deepEqual(chain.tip(), tip);

@@ -150,6 +150,7 @@ const KEEPS_ACCESS = new Set([
 	"tokens.forgetExpired", // callers check the end of a token
 	"tokens.used", // not part of the answer
 	"audit.record",
+	"health.acceptLoss", // not part of any answer
 	"audit.keepParts", // names of keys, which no answer holds
 	"audit.appendNaming", // an event and such names
 	"secrets.set",

@@ -56,7 +56,7 @@ const QUERY = { scopes: [{ member_id: owner.id }], realm: undefined, type: undef
 const walked = (most?: { runs: number; sets: number }, given = {}) => [
 	...keyEvents(db, most).walk({ ...QUERY, ...given }, Number.MAX_SAFE_INTEGER),
 ];
-const MERGED = /FROM audit_posting WHERE term = 'key /;
+const MERGED = /keys AS offsets FROM audit_block/;
 
 test("a key's events are found whether their runs are merged or all events of the realms are looked at", () => {
 	assert.deepEqual(walked(), OF_KEY);

@@ -10,6 +10,8 @@ export function createLoneNode(): Pick<
 	| "answerSeconds"
 	| "claims"
 	| "duties"
+	| "durability"
+	| "isSuperuser"
 	| "join"
 	| "keepUp"
 	| "nodes"
@@ -29,6 +31,8 @@ export function createLoneNode(): Pick<
 		keepUp: undefined,
 		time: undefined,
 		answerSeconds: () => undefined,
+		isSuperuser: async () => false,
+		durability: async () => undefined,
 		readKeysWith: () => undefined,
 		reportAltered: async () => undefined,
 		async join(node, report) {

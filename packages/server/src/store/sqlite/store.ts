@@ -87,8 +87,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			...operations,
 			keys: { ...operations.keys, initialize: (...first) => operations.keys.initialize(...first).finally(note) },
 			state: () => ({ type: "sqlite", status: "healthy" }),
-			isSuperuser: async () => false,
-			durability: async () => undefined,
 			...createLoneNode(),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: throttle.seen,
