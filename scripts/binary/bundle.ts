@@ -41,9 +41,6 @@ const NOT_IN_BINARY = /^packages\/(svc\/src\/built-in-engines|server\/src\/healt
 const NATIVE = ["better-sqlite3", "@node-rs/argon2"];
 const ofServer = (name: string) => createRequire(join(ROOT, "packages/server/package.json")).resolve(name);
 
-/** Returns the text to bundle for a source of ours. @param source its path from the root */
-export type Edit = (source: string, text: string) => string;
-
 /** The parts of the single binary. */
 export interface Bundle {
 	/** The script that starts first. */
@@ -60,14 +57,9 @@ export interface Bundle {
  * Bundles the executable, and all that it names, for this machine.
  * @param folder for the scripts
  * @param constants global names and their replacements
- * @param edit changes sources, for a binary of tests
  * @throws Error when a source names a file in a way that the bundle cannot follow
  */
-export async function bundle(
-	folder: string,
-	constants: Record<string, unknown>,
-	edit: Edit = (_, text) => text,
-): Promise<Bundle> {
+export async function bundle(folder: string, constants: Record<string, unknown>): Promise<Bundle> {
 	const assets: Record<string, string> = {};
 	const inputs = new Set<string>();
 	const waiting = ["packages/svc/src/main.ts"];
@@ -80,7 +72,7 @@ export async function bundle(
 	};
 	const [main = ""] = waiting;
 	for (let name = waiting.pop(); name !== undefined; name = waiting.pop())
-		for (const input of await bundleOne(name, outfileOf(name), constants, keep, edit)) inputs.add(input);
+		for (const input of await bundleOne(name, outfileOf(name), constants, keep)) inputs.add(input);
 	const scripts = Object.keys(assets).filter(isScript);
 	return {
 		main: outfileOf(main),
@@ -105,7 +97,6 @@ async function bundleOne(
 	outfile: string,
 	constants: Record<string, unknown>,
 	keep: (name: string, file: string) => void,
-	edit: Edit,
 ): Promise<string[]> {
 	const define = Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, JSON.stringify(value)]));
 	const { metafile } = await build({
@@ -125,7 +116,7 @@ async function bundleOne(
 		metafile: true,
 		absWorkingDir: ROOT,
 		define: { ...define, "import.meta.main": "false", "import.meta.url": '"file:///"', "import.meta.dirname": '"/"' },
-		plugins: [separateScripts(keep), nativeLibraries(keep), ourSources(keep, edit)],
+		plugins: [separateScripts(keep), nativeLibraries(keep), ourSources(keep)],
 		logLevel: "warning",
 	});
 	writeFileSync(outfile, escaped(readFileSync(outfile, "utf8")));
@@ -190,14 +181,13 @@ function nativeLibraries(keep: (name: string, file: string) => void): Plugin {
 }
 
 /** Finds the files that our sources name, and turns them into assets. */
-function ourSources(keep: (name: string, file: string) => void, edit: Edit): Plugin {
+function ourSources(keep: (name: string, file: string) => void): Plugin {
 	return {
 		name: "our sources",
 		setup(plugin) {
 			plugin.onLoad({ filter: /\.ts$/ }, ({ path }): OnLoadResult | undefined => {
 				if (path.includes("/node_modules/")) return undefined;
-				const source = relative(ROOT, path);
-				const contents = edit(source, readFileSync(path, "utf8"))
+				const contents = readFileSync(path, "utf8")
 					.replace(PARTS, "export $1 from $2;")
 					.replace(OWN_REQUIRE, "")
 					.replace(SHIPPED_FILE, (_, call: string, dependency: string | undefined, file: string) => {
@@ -207,6 +197,7 @@ function ourSources(keep: (name: string, file: string) => void, edit: Edit): Plu
 						keep(name, target);
 						return `${call}(new URL(${JSON.stringify(`asset:${name}`)})`;
 					});
+				const source = relative(ROOT, path);
 				if (BESIDE_SOURCE.test(contents.replace(COMMENT, "")) && !NOT_IN_BINARY.test(source))
 					return {
 						errors: [

@@ -3,7 +3,7 @@ import { basename, join, relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { type Build, readBuild } from "../../packages/server/src/health/build.ts";
 import { describeOwnSchema } from "../../packages/server/src/store/sqlite/schema-alterations.ts";
-import { bundle, type Edit } from "./bundle.ts";
+import { bundle } from "./bundle.ts";
 import { compileRepeatably, compileScripts } from "./compiled.ts";
 import { runTool } from "./tool.ts";
 
@@ -16,8 +16,6 @@ interface Making {
 	readonly isRepeatable?: boolean;
 	/** Receives each step before it begins. */
 	readonly onStep?: (step: string) => void;
-	/** Changes sources, for a binary of tests. */
-	readonly edit?: Edit;
 }
 
 /** A finished single binary. */
@@ -40,7 +38,7 @@ export interface Executable {
  */
 export async function makeExecutable(
 	folder: string,
-	{ isRepeatable = false, onStep = () => undefined, edit }: Making = {},
+	{ isRepeatable = false, onStep = () => undefined }: Making = {},
 ): Promise<Executable> {
 	if (process.platform !== "linux" || !ARCHITECTURES.includes(process.arch))
 		throw new Error(
@@ -51,7 +49,7 @@ export async function makeExecutable(
 	try {
 		const build = readBuild();
 		onStep("bundling");
-		const bundled = await bundle(scratch, constantsOf(build), edit);
+		const bundled = await bundle(scratch, constantsOf(build));
 		const { main, packages } = bundled;
 		const addons = Object.fromEntries(Object.entries(bundled.assets).filter(([name]) => name.endsWith(".node")));
 		onStep("compiling");

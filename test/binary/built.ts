@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,30 +11,14 @@ export const skipWithoutStrip: string | false =
 /** The single binary, built for one test file in an otherwise empty folder. */
 export interface Built extends Executable, AsyncDisposable {}
 
-/** The source with the cost of a password's hash. */
-const COST = "packages/server/src/crypto/password-cost.ts";
-
-/**
- * Builds the binary, which takes a few seconds.
- * @param hasCheapPasswords lets the hash of a password take no time: it is a third of the work of a black-box test
- */
-export async function buildBinary({ hasCheapPasswords = false } = {}): Promise<Built> {
+/** Builds the binary, which takes a few seconds. */
+export async function buildBinary(): Promise<Built> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-binary-"));
 	const remove = () => rm(folder, { recursive: true, force: true });
 	try {
-		return {
-			...(await makeExecutable(folder, hasCheapPasswords ? { edit: cheapen } : {})),
-			[Symbol.asyncDispose]: remove,
-		};
+		return { ...(await makeExecutable(folder)), [Symbol.asyncDispose]: remove };
 	} catch (error) {
 		await remove();
 		throw error;
 	}
-}
-
-function cheapen(source: string, text: string): string {
-	if (source !== COST) return text;
-	const cheap = text.replace("memoryCost: 65_536, timeCost: 3,", "memoryCost: 64, timeCost: 1,");
-	assert.notEqual(cheap, text, `${COST} names the cost`);
-	return cheap;
 }

@@ -1,12 +1,12 @@
 import { AppError } from "../errors.ts";
 import { computeArgon2 } from "./argon2.ts";
-import { PREFIX } from "./password-cost.ts";
 
 /**
  * A hash of the same cost that no known password matches: its salt and tag are random.
  * Logins without an account are checked against it, so that the time of an answer does not tell which e-mails have one.
  */
-export const DUMMY_HASH = `${PREFIX}imXguMoHmobb19CpX+JQtg$Ze11aEmHheb6skFfs3iAP2pHY1pOFIwiW7/+d2gzXA8`;
+export const DUMMY_HASH =
+	"$argon2id$v=19$m=65536,t=3,p=1$imXguMoHmobb19CpX+JQtg$Ze11aEmHheb6skFfs3iAP2pHY1pOFIwiW7/+d2gzXA8";
 
 /**
  * Hashes a password for storage, after NFKC, so that every keyboard's form of it is the same.
