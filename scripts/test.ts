@@ -76,7 +76,7 @@ process.exitCode = hasPassed ? 0 : 1;
 
 /** Makes the single binary, or says why the tests start the sources instead. */
 async function binary(): Promise<Built | undefined> {
-	if (skipWithoutStrip === false) return buildBinary({ hasCheapPasswords: true });
+	if (skipWithoutStrip === false) return buildBinary();
 	write(`svc is started from source, which takes twice as long: ${skipWithoutStrip}\n`);
 	return undefined;
 }

@@ -21,12 +21,16 @@ function filledIndexes({ honest }: ForgedWorld): string[] {
 	const database = new DatabaseSync(join(honest, "svc.db"), { readOnly: true });
 	const indexes = database
 		.prepare(
-			"SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = 'audit_event'",
+			"SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN ('audit_event', 'audit_block')",
 		)
 		.all()
-		.map(({ name, sql }) => ({ name: String(name), where: / WHERE .*$/s.exec(String(sql))?.[0] ?? "" }));
+		.map(({ name, tbl_name, sql }) => ({
+			name: String(name),
+			table: String(tbl_name),
+			where: / WHERE .*$/s.exec(String(sql))?.[0] ?? "",
+		}));
 	const filled = indexes.filter(
-		({ where }) => database.prepare(`SELECT 1 FROM audit_event NOT INDEXED ${where} LIMIT 1`).get() !== undefined,
+		({ table, where }) => database.prepare(`SELECT 1 FROM ${table} NOT INDEXED ${where} LIMIT 1`).get() !== undefined,
 	);
 	database.close();
 	return filled.map(({ name }) => name);

@@ -37,6 +37,7 @@ const ASKS_LATER: Readonly<Record<string, string>> = {
 	adopt: "test/backup/migration.test.ts",
 	recover: "test/backup/recover.test.ts",
 	uninstall: "packages/svc/src/install/install.test.ts",
+	"nodes accept-loss": "test/postgres/accept-loss.test.ts",
 	"engine install": "test/engines/sdk/engine-install.long.test.ts",
 };
 

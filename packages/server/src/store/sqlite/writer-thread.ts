@@ -112,9 +112,8 @@ function open(port: MessagePort, { file, now, was_adopted }: WriterInput): void 
 		isGuarded = true;
 		const onAltered = (found: string[]) => send({ kind: "altered", altered: found });
 		const { altered, keep } = openTip(db, chain, macs, was_adopted, onAltered);
-		// Now, because the server waits for it, and has much to do before the first write.
-		send({ kind: "guarded", altered });
 		run = createBatches(db, chain, writes, keep());
+		send({ kind: "guarded", altered });
 	};
 	const log = createWalCheckpointer(db, attempt);
 	const receive = (request: LaterRequest) => {

@@ -77,11 +77,10 @@ async function listEvents(
 	const pages = kinds.map(
 		(kind) => `(SELECT ${COLUMNS} FROM audit_event WHERE ${where} AND ${kind} AND seq < $1 ORDER BY seq DESC LIMIT $2)`,
 	);
-	const found = await db.sql.rows<StoredEvent>(`${pages.join(" UNION ALL ")} ORDER BY seq DESC LIMIT $2`, [
-		Number(before ?? Number.MAX_SAFE_INTEGER),
-		limit,
-		...values,
-	]);
+	const found = await db.sql.rows<StoredEvent>(
+		`SELECT ${COLUMNS} FROM (${pages.join(" UNION ALL ")}) AS found ORDER BY seq DESC LIMIT $2`,
+		[Number(before ?? Number.MAX_SAFE_INTEGER), limit, ...values],
+	);
 	return found.map(withPosition);
 }
 
