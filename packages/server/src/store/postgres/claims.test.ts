@@ -89,6 +89,32 @@ test("a server that slept past its claim settles nothing, and the other one does
 	assert.equal(await settle(here, lease), false);
 });
 
+/** Puts the values of a statement into its text. */
+const fill = (text: string, values: readonly unknown[]) =>
+	values.reduce<string>(
+		(sql, value, at) => sql.replaceAll(`$${at + 1}`, `'${Array.isArray(value) ? `{${value.join()}}` : value}'`),
+		text,
+	);
+
+test("a release that a crash of the database took back is made again, and a claim in use stays", options, async (t) => {
+	const { there, add, runSql } = await setUp(t);
+	const lease = await add("revoking");
+	const run = async (text: string, values: readonly unknown[] = []) => {
+		await runSql(`SET search_path = svc; ${fill(text, values)}`);
+		return 1;
+	};
+	const claims = createClaims((ask) => ask({ run }), "a node");
+	const claim = await claims.take(lease.id);
+	await claims.releaseLeft();
+	assert.deepEqual(await due(there), []);
+	await claim?.release();
+	assert.deepEqual(await due(there), [lease.id]);
+	await runSql(`INSERT INTO svc.lease_claim VALUES ('${lease.id}', 'a node', clock_timestamp() + interval '1 min')`);
+	assert.deepEqual(await due(there), []);
+	await claims.releaseLeft();
+	assert.deepEqual(await due(there), [lease.id]);
+});
+
 for (const lost of ["TAKE", "RELEASE"])
 	test(`a claim of which the answer to ${lost} was lost is released later`, options, async (t) => {
 		const { here, there, add, runSql } = await setUp(t);
@@ -97,7 +123,7 @@ for (const lost of ["TAKE", "RELEASE"])
 		const claims = createClaims(async (ask) => {
 			const run = async (text: string, values: readonly unknown[] = []) => {
 				if (link.isLosing && lost === "RELEASE") throw new ConnectionLost("before");
-				const filled = values.reduce<string>((sql, value, at) => sql.replaceAll(`$${at + 1}`, `'${value}'`), text);
+				const filled = fill(text, values);
 				await runSql(`SET search_path = svc; ${filled}`);
 				if (link.isLosing) throw new ConnectionLost("after");
 				return 1;

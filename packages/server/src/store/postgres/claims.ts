@@ -19,6 +19,7 @@ const TAKE = `INSERT INTO lease_claim (lease_id, node_id, until) VALUES ($1, $2,
 	ON CONFLICT (lease_id) DO UPDATE SET node_id = excluded.node_id, until = excluded.until
 	WHERE NOT (${LASTS})`;
 const RELEASE = "DELETE FROM lease_claim WHERE lease_id = $1 AND node_id = $2";
+const RELEASE_LEFT = "DELETE FROM lease_claim WHERE node_id = $1 AND lease_id <> ALL($2::text[])";
 const HELD = `SELECT FROM lease_claim WHERE lease_id = $1 AND node_id = $2 AND ${LASTS}`;
 
 /** Tells whether a node has a claim of a lease, in the state that the transaction reads. */
@@ -31,28 +32,32 @@ export type InTurn = <Result>(ask: (sql: Pick<Sql, "run">) => Promise<Result>) =
 
 /** Claims of a node. */
 export interface OwnClaims extends Pick<LeaseClaims, "take"> {
-	/** Releases claims that were left behind, because the answer to a statement about them was lost. */
+	/** Releases claims by which nothing here acts: the answer to a statement was lost, or a crash of the database took a release back. */
 	releaseLeft(): Promise<void>;
 }
 
 /** Makes the claims of a node, in transactions of their own. */
 export function createClaims(inTurn: InTurn, node_id: string): OwnClaims {
-	/** Leases whose claim may be left in the database, although nothing here acts by it. */
-	const left = new Set<string>();
+	/** Leases that something here acts upon, or is about to. */
+	const held = new Set<string>();
 	const take = (lease_id: string) =>
 		inTurn(async (sql) => {
-			left.add(lease_id);
-			const count = await sql.run(TAKE, [lease_id, node_id]);
-			left.delete(lease_id);
-			return count > 0;
+			const isHeld = held.has(lease_id);
+			held.add(lease_id);
+			let isTaken = false;
+			try {
+				isTaken = (await sql.run(TAKE, [lease_id, node_id])) > 0;
+			} finally {
+				if (!isTaken && !isHeld) held.delete(lease_id);
+			}
+			return isTaken;
 		}).catch((error: unknown) => {
 			throw harmless(error);
 		});
 	const release = (lease_id: string) =>
-		inTurn(async (sql) => {
-			left.add(lease_id);
-			await sql.run(RELEASE, [lease_id, node_id]);
-			left.delete(lease_id);
+		inTurn((sql) => {
+			held.delete(lease_id);
+			return sql.run(RELEASE, [lease_id, node_id]);
 		});
 	const claimOf = (lease_id: string): LeaseClaim => {
 		// The time before the answer counts, too.
@@ -60,7 +65,7 @@ export function createClaims(inTurn: InTurn, node_id: string): OwnClaims {
 		return {
 			isLive: () => system.uptimeMs() - uptime_ms < ACTING_MS && system.now().getTime() - at_ms < ACTING_MS,
 			// One that stays is released later, or ends by itself.
-			release: () => release(lease_id).catch(noResult),
+			release: () => release(lease_id).then(noResult, noResult),
 		};
 	};
 	return {
@@ -69,12 +74,7 @@ export function createClaims(inTurn: InTurn, node_id: string): OwnClaims {
 			return (await take(lease_id)) ? claim : undefined;
 		},
 		async releaseLeft() {
-			// A claim that was taken again meanwhile is not left any more.
-			for (const lease_id of left)
-				await inTurn(async (sql) => {
-					if (left.has(lease_id)) await sql.run(RELEASE, [lease_id, node_id]);
-					left.delete(lease_id);
-				});
+			await inTurn((sql) => sql.run(RELEASE_LEFT, [node_id, [...held]]));
 		},
 	};
 }
