@@ -65,6 +65,6 @@ test("a tip from before tips kept the newest id is believed only if all rows fit
 	attacker.exec("BEGIN; DELETE FROM lease");
 	assert.deepEqual(open().altered, ["the sum of access rows"]);
 	attacker.exec("ROLLBACK");
-	const { altered, keep } = open();
-	assert.deepEqual([altered, keep().point().rows], [[], tip.rows]);
+	const { altered, keeper } = open();
+	assert.deepEqual([altered, keeper.point().rows], [[], tip.rows]);
 });

@@ -160,7 +160,7 @@ const EMPTIED = "all rows: the database is empty";
 /**
  * Opens a database under its keys: a new one gets its first tip with its first transaction, and one that fits goes on from its own.
  * @param wasAdopted whether the server believed the directory's database before: then an empty one is not new
- * @returns what does not fit, and the function that makes the keeper, which takes longer; where something does not fit, it keeps the log alone
+ * @returns what does not fit, and the keeper; where something does not fit, it keeps the log alone
  */
 export function openTip(
 	db: Database,
@@ -168,9 +168,9 @@ export function openTip(
 	macs: RowMacs,
 	wasAdopted: boolean,
 	onAltered: (altered: string[]) => void,
-): { altered: string[]; keep: () => TipKeeper } {
-	const unsound = (...altered: string[]) => ({ altered, keep: () => keepLog(chain) });
-	const sound = (start?: RowState) => ({ altered: [], keep: () => keepTip(db, chain, macs, start, onAltered) });
+): { altered: string[]; keeper: TipKeeper } {
+	const unsound = (...altered: string[]) => ({ altered, keeper: keepLog(chain) });
+	const sound = (start?: RowState) => ({ altered: [], keeper: keepTip(db, chain, macs, start, onAltered) });
 	if (isNew(db)) return wasAdopted ? unsound(EMPTIED) : sound();
 	const rows = readTip(db, macs)?.rows;
 	// A tip from before tips kept the newest id: both sums show once what its age would.

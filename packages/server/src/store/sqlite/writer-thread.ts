@@ -111,8 +111,8 @@ function open(port: MessagePort, { file, now, was_adopted }: WriterInput): void 
 		if (isGuarded) return send({ kind: "guarded", altered: [] });
 		isGuarded = true;
 		const onAltered = (found: string[]) => send({ kind: "altered", altered: found });
-		const { altered, keep } = openTip(db, chain, macs, was_adopted, onAltered);
-		run = createBatches(db, chain, writes, keep());
+		const { altered, keeper } = openTip(db, chain, macs, was_adopted, onAltered);
+		run = createBatches(db, chain, writes, keeper);
 		send({ kind: "guarded", altered });
 	};
 	const log = createWalCheckpointer(db, attempt);

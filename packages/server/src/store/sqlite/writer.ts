@@ -60,7 +60,7 @@ export class Writer implements WriteQueue {
 	#isFull = false;
 	#closing: Promise<void> | undefined;
 	/** Callers that wait until the thread has its keys, in order. */
-	readonly #guarding: ((altered: string[]) => void)[] = [];
+	readonly #guarding: PromiseWithResolvers<string[]>[] = [];
 
 	private constructor(worker: Worker, listener: WriterListener) {
 		this.#worker = worker;
@@ -105,12 +105,16 @@ export class Writer implements WriteQueue {
 		worker.on("message", (message: WriterMessage) => this.#receive(message));
 	}
 
-	/** Gives the thread the keys of rows. @returns what does not fit the first ones; then no row gets a MAC */
+	/**
+	 * Gives the thread the keys of rows.
+	 * @returns what does not fit the first ones; then no row gets a MAC
+	 * @throws FatalError when the thread fails meanwhile
+	 */
 	guard(row_keys: RowKey[]): Promise<string[]> {
-		return new Promise((resolve) => {
-			this.#guarding.push(resolve);
-			this.#worker.postMessage({ row_keys } satisfies WriterRequest);
-		});
+		const guarding = Promise.withResolvers<string[]>();
+		this.#guarding.push(guarding);
+		this.#worker.postMessage({ row_keys } satisfies WriterRequest);
+		return guarding.promise;
 	}
 
 	/** The end of the audit chain. */
@@ -190,7 +194,7 @@ export class Writer implements WriteQueue {
 			return;
 		}
 		if (message.kind === "guarded") {
-			this.#guarding.shift()?.(message.altered);
+			this.#guarding.shift()?.resolve(message.altered);
 			return;
 		}
 		if (message.kind === "altered") {
@@ -233,6 +237,7 @@ export class Writer implements WriteQueue {
 		if (this.#failure !== undefined) return;
 		this.#failure = failure;
 		for (const waiting of [...this.#inFlight.splice(0), ...this.#waiting.splice(0)]) waiting.reject(storageFailed());
+		for (const guarding of this.#guarding.splice(0)) guarding.reject(failure);
 		this.#listener.onFailure(failure);
 	}
 }
