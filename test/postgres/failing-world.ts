@@ -125,7 +125,11 @@ export async function expectTrouble(
 		assert.equal(JSON.stringify(store).includes(detail), false);
 	assert.deepEqual(await reasonsInMetrics(world), [reason]);
 	const ready = await world.client.get("/health?ready=true");
-	assert.equal(ready.status, status === "away" ? 503 : 200, "a balancer is told what one server can do");
+	assert.equal(
+		ready.status,
+		status === "away" ? 503 : 200,
+		"the readiness check passes while requests can be answered",
+	);
 	const answer = await write(world);
 	refused(answer, 503, "store_unavailable");
 	assert.ok(Number(answer.headers["retry-after"]) > 0);

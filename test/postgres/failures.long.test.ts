@@ -56,7 +56,7 @@ test(
 	},
 );
 
-test("a slow database is said, and its requests are answered", options, async () => {
+test("a slow database is reported, and requests are still answered", options, async () => {
 	const { proxy, client, slug, admin, server } = world;
 	proxy.delay(600);
 	// Each question of a request is slow, too, so the log is read instead.

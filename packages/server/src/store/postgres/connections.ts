@@ -12,7 +12,7 @@ export interface Connections {
 	open(prepare?: (connection: Connection) => Promise<void>): Promise<ReconnectingConnection>;
 	/** Returns the address of the newest connection. */
 	address(): Address;
-	/** Gives up those on which the database has not answered since this moment. */
+	/** Closes those on which the database has not answered since this moment. */
 	loseSilent(since: number): void;
 	close(): Promise<void>;
 }

@@ -107,7 +107,7 @@ export function openHistory(
 			});
 			return async () => {
 				await look();
-				// As after any look: the doctor reports a file that cannot be written.
+				// The doctor reports a file that cannot be written.
 				await keep().catch(() => undefined);
 			};
 		},

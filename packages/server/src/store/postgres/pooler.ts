@@ -10,7 +10,7 @@ const POOLED = /^(26000|42P05|08P01)$/;
 /**
  * Refuses a pooler that gives the transactions of one connection to several sessions of the database, as PgBouncer does with pool_mode transaction: locks,
  * settings and parsed statements belong to a session.
- * @param pid process that the connection has reached: with a pooler in between, it is another than the one that the startup named
+ * @param pid process that the connection has reached: with a pooler in between, it is not the one that was reported at the start of the connection
  * @throws FatalError
  */
 export async function refusePooled(connection: Connection, pid: number): Promise<void> {

@@ -8,7 +8,7 @@ export interface ReconnectingConnection extends Session {
 	isUp(): boolean;
 	/** Names why there is no connection; undefined while there is one. */
 	trouble(): StoreReason | undefined;
-	/** Gives up a connection on which the database has not answered since this moment. */
+	/** Closes a connection on which the database has not answered since this moment. */
 	loseUnlessHeard(since: number): void;
 	/** Waits for a connection. @returns false when there was none in time */
 	isUpWithin(patience_ms: number): Promise<boolean>;

@@ -59,7 +59,7 @@ export function shared(first: Walk, second: Walk): Walk {
 	};
 }
 
-/** Most numbers of events looked up at once. */
+/** Highest number of events looked up together. */
 export const MOST_LOOKED_UP = 4096;
 
 /** Groups numbers down to the first one, few at the beginning: most pages need no more. An error comes behind the numbers before it. */
