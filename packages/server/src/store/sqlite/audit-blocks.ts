@@ -74,26 +74,49 @@ export const SEGMENT = 64;
 /** Returns the first block of a block's segment. */
 export const segmentOf = (block: number) => block - (block % SEGMENT);
 
+const PARTS = 64;
+
+/** Returns the part of a hash. @param first its first byte */
+const partOf = (first: number) => first >> 2;
+
+const nameOfPart = (part: number) => `keys ${part}`;
+
 /** Names the term of a segment's keys with hashes that begin like this one. */
-export const partTerm = (hash: number) => `keys ${Math.floor(hash / 2 ** 42)}`;
+export const partTerm = (hash: number) => nameOfPart(Math.floor(hash / 2 ** 42));
 
 /** Makes the function that divides the keys of a segment, which its blocks have, into parts. @param first its first block */
 export function segmentMaker(db: Database): (first: number) => Map<string, Buffer> {
 	const blocks = db.prepare("SELECT block, keys FROM main.audit_block WHERE block >= ? AND block < ? ORDER BY block");
 	return (first) => {
-		const parts = new Map<string, Buffer[]>();
-		for (const { block, keys } of blocks.all(first, first + SEGMENT) as { block: number; keys: Buffer }[])
+		const found = blocks.all(first, first + SEGMENT) as { block: number; keys: Buffer }[];
+		const parts = partsFor(found.map(({ keys }) => keys));
+		for (const { block, keys } of found)
 			for (let at = 0; at + HASH < keys.length; at += HASH + OFFSET.block) {
-				const entry = Buffer.alloc(HASH + OFFSET.segment);
-				keys.copy(entry, 0, at, at + HASH);
-				entry.writeUIntBE((block - first) * BLOCK + keys.readUInt8(at + HASH), HASH, OFFSET.segment);
-				const term = partTerm(keys.readUIntBE(at, HASH));
-				const part = parts.get(term);
-				if (part === undefined) parts.set(term, [entry]);
-				else part.push(entry);
+				const part = parts[partOf(keys.readUInt8(at))] as Part;
+				keys.copy(part.entries, part.end, at, at + HASH);
+				const offset = (block - first) * BLOCK + keys.readUInt8(at + HASH);
+				part.end = part.entries.writeUIntBE(offset, part.end + HASH, OFFSET.segment);
 			}
-		return new Map(Array.from(parts, ([term, entries]) => [term, Buffer.concat(entries)]));
+		const filled = parts.map(({ entries }, index): [string, Buffer] => [nameOfPart(index), entries]);
+		return new Map(filled.filter(([, { length }]) => length > 0));
 	};
+}
+
+/** Entries of a part, and where the next one goes. */
+interface Part {
+	entries: Buffer;
+	end: number;
+}
+
+/** Makes room for the entries of each part: a Buffer for each entry would take ten times as long. @param blocks the keys of each block */
+function partsFor(blocks: readonly Buffer[]): Part[] {
+	const counts = new Uint32Array(PARTS);
+	for (const keys of blocks)
+		for (let at = 0; at + HASH < keys.length; at += HASH + OFFSET.block) {
+			const part = partOf(keys.readUInt8(at));
+			counts[part] = (counts[part] ?? 0) + 1;
+		}
+	return Array.from(counts, (count) => ({ entries: Buffer.allocUnsafe(count * (HASH + OFFSET.segment)), end: 0 }));
 }
 
 /** Reads an event's facts. Another program may have stored none. */
