@@ -167,13 +167,17 @@ export interface Tip extends ChainEnd {
 
 type SumTexts = Record<RowSum, string>;
 
-/** A tip as text: the sums of the key that seals it, and those of each former key that are not zero. */
-interface TipText extends SumTexts {
-	seq: number;
-	hash: string;
+/** The rows' part of a tip as text: the sums of the key that seals it, and those of each former key that are not zero. */
+interface RowsText extends SumTexts {
 	former?: Record<string, SumTexts>;
 	newest?: string;
 	keys?: number;
+}
+
+/** A tip in one part as text. */
+interface TipText extends RowsText {
+	seq: number;
+	hash: string;
 }
 
 /** Seals a tip with the active key for rows. */
@@ -181,13 +185,58 @@ export function sealTip(tip: Tip, macs: RowMacs): Buffer {
 	return macs.seal(textOf(tip), tip.rows.active);
 }
 
+/** First byte of a tip in two parts. Another tip begins with the suite of its box. */
+const IN_TWO_PARTS = 2;
+/** Places of a tip in two parts: its MAC, the number and the hash of the newest event, and the box of the rows. */
+const [MAC_AT, SEQ_AT, HASH_AT, BOX_AT] = [1, 41, 49, 81];
+
+/**
+ * Makes the function that seals the tips of one writer. While transactions only add events, it seals the rows once, and a MAC binds each end of the log
+ * to them, in a third of the time.
+ */
+export function tipSealer(macs: RowMacs): (tip: Tip) => Buffer {
+	let last: { rows: RowState; box: Buffer | undefined } | undefined;
+	return (tip) => {
+		const { seq, hash, rows } = tip;
+		if (last?.rows !== rows) {
+			last = { rows, box: undefined };
+			return sealTip(tip, macs);
+		}
+		last.box ??= macs.seal(JSON.stringify(textsOfRows(rows)), rows.active);
+		const end = Buffer.allocUnsafe(HASH_AT - SEQ_AT);
+		end.writeBigUInt64BE(BigInt(seq));
+		const mac = macs.make(boundText(seq, hash, last.box), rows.active);
+		return Buffer.concat([Buffer.of(IN_TWO_PARTS), mac, end, hash, last.box]);
+	};
+}
+
+/** Writes the text that a tip's MAC covers. No row's text, which is JSON, begins like it. */
+function boundText(seq: number, hash: Buffer, box: Buffer): string {
+	return `tip ${seq} ${hash.toString("hex")} ${box.toString("hex")}`;
+}
+
 /** Opens a tip; undefined when it was altered. */
-export function openTipBox(box: Buffer, macs: RowMacs): Tip | undefined {
-	const opened = macs.open(box);
+export function openTipBox(stored: Buffer, macs: RowMacs): Tip | undefined {
+	const parts = stored[0] === IN_TWO_PARTS ? openParts(stored, macs) : undefined;
+	const opened = macs.open(parts?.box ?? stored);
 	if (opened === undefined) return undefined;
-	const { seq, hash, newest, keys = 0, former = {}, ...own } = JSON.parse(opened.text) as TipText;
-	const sums = Object.entries({ ...former, [opened.key]: own }).map(([key, texts]) => [key, sumsIn(texts)] as const);
-	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums), newest, keys } };
+	const text = JSON.parse(opened.text) as RowsText | TipText;
+	const end = parts ?? ("seq" in text ? { seq: text.seq, hash: Buffer.from(text.hash, "hex") } : undefined);
+	// The box of the rows alone, without what binds it to the log.
+	if (end === undefined) return undefined;
+	return { seq: end.seq, hash: end.hash, rows: rowsIn(text, opened.key) };
+}
+
+function rowsIn({ newest, keys = 0, former = {}, access, content }: RowsText, active: string): RowState {
+	const sums = Object.entries({ ...former, [active]: { access, content } });
+	return { active, sums: new Map(sums.map(([key, texts]) => [key, sumsIn(texts)])), newest, keys };
+}
+
+function openParts(stored: Buffer, macs: RowMacs): (ChainEnd & { box: Buffer }) | undefined {
+	if (stored.length < BOX_AT) return undefined;
+	const seq = Number(stored.readBigUInt64BE(SEQ_AT));
+	const [hash, box] = [stored.subarray(HASH_AT, BOX_AT), stored.subarray(BOX_AT)];
+	return macs.fits(stored.subarray(MAC_AT, SEQ_AT), boundText(seq, hash, box)) ? { seq, hash, box } : undefined;
 }
 
 /**
@@ -202,17 +251,13 @@ export function differingSums(found: KeySums, { sums, newest }: RowState): Recor
 	return { access: differs(({ access }) => access), content: differs(({ content }) => content) };
 }
 
-/** The rows that a tip was written of last, and their part of its text: most transactions only add events. */
-let written: { rows: RowState; text: string } | undefined;
-
 function textOf({ seq, hash, rows }: Tip): string {
-	if (written?.rows !== rows) written = { rows, text: JSON.stringify(textsOfRows(rows)).slice(1) };
-	return `{"seq":${seq},"hash":"${hash.toString("hex")}",${written.text}`;
+	return JSON.stringify({ seq, hash: hash.toString("hex"), ...textsOfRows(rows) } satisfies TipText);
 }
 
-function textsOfRows({ active, sums, newest, keys }: RowState): Omit<TipText, "seq" | "hash"> {
+function textsOfRows({ active, sums, newest, keys }: RowState): RowsText {
 	const former = [...sums].filter(([key, { access, content }]) => key !== active && (access !== 0n || content !== 0n));
-	const text: Omit<TipText, "seq" | "hash"> = textsOf(sums.get(active));
+	const text: RowsText = textsOf(sums.get(active));
 	if (newest !== undefined) text.newest = newest;
 	if (keys > 0) text.keys = keys;
 	if (former.length > 0) text.former = Object.fromEntries(former.map(([key, own]) => [key, textsOf(own)]));

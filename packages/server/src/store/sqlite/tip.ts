@@ -3,7 +3,7 @@ import { type Chain, type ChainEnd, createChain, GENESIS } from "../../audit/cha
 import type { IntegrityReport } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
-import { differingSums, noRows, openTipBox, type RowState, sealTip, type Tip } from "../row-ledger.ts";
+import { differingSums, noRows, openTipBox, type RowState, type Tip, tipSealer } from "../row-ledger.ts";
 import { ANYTHING } from "../shared-sql.ts";
 import { blockWriter } from "./audit-blocks.ts";
 import { areLeasesCounted } from "./lease-counts.ts";
@@ -125,6 +125,7 @@ export function keepTip(
 	);
 	const alterations = schemaAlterations(db);
 	const blocks = blockWriter(db);
+	const seal = tipSealer(macs);
 	let known = version.get();
 	let isOurs = true;
 	return {
@@ -149,7 +150,7 @@ export function keepTip(
 			if (!isOurs) return;
 			const [end, rows] = [chain.tip(), ledger.state()];
 			if (end.seq >= blocks.due) blocks.add(end.seq);
-			write.run(sealTip({ ...end, rows }, macs));
+			write.run(seal({ ...end, rows }));
 		},
 	};
 }
