@@ -31,17 +31,16 @@ const ENVIRONMENTS = ["environment", "from_environment", "to_environment"];
 export function termsOf({ type, actor, realm_id, realm, data }: Termed): string[] {
 	const facts = factsIn(data);
 	const { token_id, key, key_set } = facts;
-	const environments = ENVIRONMENTS.map((name) => facts[name]).filter((fact) => typeof fact === "string");
-	return [
-		TERM.type(type),
-		TERM.actor(actor),
-		TERM.realm(realm_id),
-		...(type === "access.denied" ? [TERM.denied(realm_id)] : []),
-		...environments.map(TERM.environment),
-		...(typeof token_id === "string" ? [TERM.token(token_id)] : []),
-		...(typeof key === "string" ? [TERM.key(realm, key)] : []),
-		...(typeof key_set === "string" ? [TERM.keySet(key_set)] : []),
-	];
+	const terms = [TERM.type(type), TERM.actor(actor), TERM.realm(realm_id)];
+	if (type === "access.denied") terms.push(TERM.denied(realm_id));
+	for (const name of ENVIRONMENTS) {
+		const environment = facts[name];
+		if (typeof environment === "string") terms.push(TERM.environment(environment));
+	}
+	if (typeof token_id === "string") terms.push(TERM.token(token_id));
+	if (typeof key === "string") terms.push(TERM.key(realm, key));
+	if (typeof key_set === "string") terms.push(TERM.keySet(key_set));
+	return terms;
 }
 
 /** Tells whether a term is of a key. */
@@ -53,11 +52,27 @@ const HASH = 6;
 /** Bytes of an offset in a block, and in a segment. */
 export const OFFSET = { block: 1, segment: 2 };
 
-/** Hashes the term of a key to hexadecimal digits. Other keys may have the same hash. */
-const hexHash = (term: string) => hash("sha256", term, "hex").slice(0, 2 * HASH);
+/** Hashes the term of a key to `HASH` bytes. Other keys may have the same hash. */
+const bytesOf = (term: string) => hash("sha256", term, "buffer").subarray(0, HASH);
 
 /** Returns the same hash as a number. */
-export const keyHash = (term: string) => Number.parseInt(hexHash(term), 16);
+export const keyHash = (term: string) => bytesOf(term).readUIntBE(0, HASH);
+
+/** Hashes of keys' terms that are remembered. */
+const MAX_KNOWN = 1024;
+
+/** Makes the function that hashes terms and remembers some: the events of a block often name the same keys. */
+function remembered(): (term: string) => Buffer {
+	const known = new Map<string, Buffer>();
+	return (term) => {
+		const found = known.get(term);
+		if (found !== undefined) return found;
+		if (known.size >= MAX_KNOWN) known.clear();
+		const made = Buffer.from(bytesOf(term));
+		known.set(term, made);
+		return made;
+	};
+}
 
 /** Finds the offsets in the entries of any of these hashes. @param width bytes of an offset */
 export function offsetsOfKeys(entries: Buffer, width: number, hashes: ReadonlySet<number>): number[] {
@@ -146,17 +161,21 @@ interface Block {
 /** Makes the function that makes a block from its events. @param before the latest time before the block */
 export function blockMaker(db: Database): (block: number, before: string) => Block {
 	const events = db.prepare(EVENTS_OF);
+	const hashOf = remembered();
 	return (block, before) => {
-		let [earliest, latest, keys] = ["", before, ""];
+		let [earliest, latest, end] = ["", before, 0];
 		const offsets = new Map<string, number[]>();
 		const first = block * BLOCK;
 		const found = events.all(first, first + BLOCK) as (Termed & { seq: number; timestamp: string })[];
-		for (const { seq, timestamp, ...termed } of found) {
+		const keys = Buffer.alloc(found.length * (HASH + OFFSET.block));
+		for (const event of found) {
+			const { seq, timestamp } = event;
 			if (earliest === "" || timestamp < earliest) earliest = timestamp;
 			if (timestamp > latest) latest = timestamp;
-			for (const term of termsOf(termed)) {
+			for (const term of termsOf(event)) {
 				if (isOfKey(term)) {
-					keys += hexHash(term) + (seq - first).toString(16).padStart(2, "0");
+					end += hashOf(term).copy(keys, end);
+					end = keys.writeUInt8(seq - first, end);
 					continue;
 				}
 				const own = offsets.get(term);
@@ -168,7 +187,7 @@ export function blockMaker(db: Database): (block: number, before: string) => Blo
 			earliest,
 			latest,
 			offsets: new Map(Array.from(offsets, ([term, own]) => [term, Buffer.from(own)])),
-			keys: Buffer.from(keys, "hex"),
+			keys: keys.subarray(0, end),
 		};
 	};
 }
