@@ -121,6 +121,7 @@ function factsOf(data: string, people: ReadonlyMap<string, Names>): Html[] {
 	const said = facts.filter(([name, fact]) => !UNSAID.has(name) && typeof fact !== "object" && fact !== "");
 	return said.map(([name, fact], at) => {
 		const comma = at < said.length - 1 ? "," : "";
-		return html`<span class="fact">${name} ${nameIn(people, String(fact))}${comma}</span> `;
+		const words = name === "values" && fact === false ? "without values" : `${name} ${nameIn(people, String(fact))}`;
+		return html`<span class="fact">${words}${comma}</span> `;
 	});
 }

@@ -59,8 +59,7 @@ function changing(slug: string, { user_id, role }: Pick<Binding, "user_id" | "ro
 function adding(slug: string, token: Html): Html {
 	return html`<h2>Give somebody a role</h2><form method="post" action="/console/realms/${slug}/members" class="row">${token}<input type="hidden" name="action" value="add">
 <p><label for="email">E-mail of the account</label><input id="email" name="email" type="email" required autocomplete="off"></p>
-<p><label for="role">Role</label><select id="role" name="role">${roleOptions()}</select></p>${ROLES_IN_WORDS}<p><button>Give the role</button> <button formaction="/console/realms/${slug}/invite">Invite</button></p></form>
-<p class="quiet">Somebody who has no account yet needs an invitation: you get a link to send to them. <a href="/console/invitations">Open invitations</a></p>`;
+<p><label for="role">Role</label><select id="role" name="role">${roleOptions()}</select></p><p><button>Give the role</button> <button formaction="/console/realms/${slug}/invite">Invite</button></p></form>${ROLES_IN_WORDS}<p class="quiet">Somebody who has no account yet needs an invitation: you get a link to send to them. <a href="/console/invitations">Open invitations</a></p>`;
 }
 
 function roles(): Html {
