@@ -92,6 +92,8 @@ errand("somebody sees why a person may not write, and what would give it", async
 	const row = async (name: string) => String(await page.getByRole("row", { name }).textContent());
 	assert.match(await row("read every value"), /yesthe role viewer has it/);
 	assert.match(await row("write values"), /no.*svc binding set \S+ member/);
+	await page.setViewportSize({ width: 375, height: 800 });
+	assert.equal(await page.locator("td:empty").filter({ visible: true }).count(), 0, "no heading without its fact");
 	await page.getByLabel("E-mail").fill("nobody@example.test");
 	await page.getByRole("button", { name: "Explain" }).click();
 	await heading(page, `What nobody@example.test may do in ${slug}`);
