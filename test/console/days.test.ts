@@ -78,6 +78,7 @@ test("the page of a secret counts its reads by day, by anybody, single or bulk",
 	const list = (await ask(server, "GET", to, await enter(server, ada))).text;
 	assert.match(list, new RegExp(bob.email));
 	assert.match(list, />secret\.list</);
+	assert.match(await read("/audit?type=secret.list"), /without values/);
 });
 
 test("who read a secret is of its environment, with the chart of its reads there", async () => {

@@ -36,7 +36,8 @@ const FORMS: readonly (readonly [path: string, fields: Record<string, string>])[
 	["secrets/DB_URL/delete?env=prod", {}],
 	["secrets/DB_URL/purge?env=prod", { again: "DB_URL" }],
 	["deleted?env=prod", { id: "00000000-0000-4000-8000-000000000000", key: "OLD" }],
-	["compare", { from: "dev", to: "prod", action: "promote", "key.0": "1.1.DB_URL" }],
+	["compare?from=dev&to=prod", { action: "promote", "key.0": "1.1.DB_URL" }],
+	["compare?from=dev&to=prod", { "key.one": "1.1.DB_URL" }],
 	["machines", { name: "other", role: "viewer", read: "yes" }],
 	["machines/deploy", { action: "token", ttl: "1d" }],
 	[

@@ -131,7 +131,7 @@ const OTHERS: readonly ListedPage[] = [
 	{ name: "secrets-none", path: (slug) => `/console/realms/${slug}?q=no-such-key`, heading: (slug) => slug },
 	inRealm("audit-none", "audit?key=NO_SUCH_KEY", "Audit of shop"),
 	inRealm("audit-refused", "audit?since=soon", "This did not work"),
-	inRealm("explain-unknown", "explain?user=nobody@example.test", "Not found"),
+	inRealm("explain-unknown", "explain?user=nobody@example.test", "What nobody@example.test may do in shop"),
 	inRealm("realm-nowhere", "nowhere", "Not found"),
 	{
 		...inRealm("secret-copied", `secrets/${encodeURIComponent("payments/DB_URL")}?env=dev`, "payments/DB_URL in dev"),

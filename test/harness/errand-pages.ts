@@ -37,7 +37,7 @@ export const ERRAND_PAGES: readonly ListedPage[] = [
 	{
 		...inRealm("compare-promote", "compare?from=staging&to=prod", "Compare environments of shop"),
 		async prepare(page) {
-			await page.getByRole("checkbox", { name: "Promote NEW_KEY" }).check();
+			await page.getByRole("checkbox", { name: "Tick NEW_KEY" }).check();
 			await page.getByRole("button", { name: "Promote the ticked keys" }).click();
 			await page.getByRole("heading", { name: "Promote 1 key from staging to prod?" }).waitFor();
 		},

@@ -39,9 +39,8 @@ const checked = new WeakMap<TemplateStringsArray, Place[]>();
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
 	const places = checkedPlaces(parts);
 	let text = parts[0] ?? "";
-	values.forEach((value, index) => {
-		text += inPlace(value, places[index] ?? "text") + (parts[index + 1] ?? "");
-	});
+	for (let at = 0; at < values.length; at++)
+		text += inPlace(values[at] as Value, places[at] ?? "text") + (parts[at + 1] ?? "");
 	return { [MARKUP]: text };
 }
 
@@ -116,8 +115,12 @@ function encode(value: string | number): string {
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
+const ESCAPED = /[&<>"'\r]/;
+
 /** Escapes a text for any place of markup. */
 export function escapeText(text: string): string {
+	// Most texts have nothing to escape, and looking takes a third of the time.
+	if (!ESCAPED.test(text)) return text;
 	return text.replace(/[&<>"'\r]/g, (sign) => ENTITIES[sign] ?? "");
 }
 

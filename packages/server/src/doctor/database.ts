@@ -76,8 +76,10 @@ export async function checkLog(needs: DatabaseNeeds, signal: AbortSignal): Promi
 		proveLog(audit, needs.keyring, undefined),
 	);
 	const { status, events, seq = 0 } = report;
-	if (status === "intact")
-		return [ok("audit", `all ${events} events are unaltered, as ${checkpoints} signed checkpoints confirm`)];
+	if (status === "intact") {
+		const confirmed = checkpoints === 1 ? "1 signed checkpoint confirms" : `${checkpoints} signed checkpoints confirm`;
+		return [ok("audit", `all ${events} events are unaltered, as ${confirmed}`)];
+	}
 	const message =
 		status === "altered" ? `the log was altered at event ${seq}` : `the log ends before event ${seq}: it was truncated`;
 	return [{ name: "audit", status: "failed", message, hint: "compare the log with a backup: `svc backup list`" }];

@@ -75,6 +75,14 @@ export function checkLeases({ reaper }: LeaseNeeds): Check[] {
 	if (stuck > 0)
 		return [{ name, status: "failed", message: `${stuck} are more than 15 minutes overdue`, hint }, ...waiting];
 	if (overdue > 0)
-		return [{ name, status: "warning", message: `${overdue} are more than a minute overdue`, hint }, ...waiting];
+		return [
+			{
+				name,
+				status: "warning",
+				message: `${overdue === 1 ? "1 is" : `${overdue} are`} more than a minute overdue`,
+				hint,
+			},
+			...waiting,
+		];
 	return waiting.length > 0 ? waiting : [ok(name, "none is overdue")];
 }

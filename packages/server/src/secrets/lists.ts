@@ -46,7 +46,9 @@ export async function listSecrets(
 	}
 	await needs.store.audit.append(event);
 	const named = async function* () {
-		yield live.map((row) => ({ ...describe(row), expires_at: row.expires_at }));
+		yield live.map(({ key, environment, version, created_at, expires_at }) => {
+			return { key, environment, version, updated_at: created_at, expires_at };
+		});
 	};
 	return { groups: named(), pagination };
 }

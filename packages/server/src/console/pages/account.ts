@@ -1,6 +1,7 @@
 import { hasExpired } from "../../expiry.ts";
 import { isEnded } from "../../factors/decide.ts";
 import { type FactorNeeds, listFactors } from "../../factors/factors.ts";
+import type { Actor } from "../../policy/model.ts";
 import type { RealmNeeds } from "../../realms/realms.ts";
 import type { QuestionNeeds } from "../../semaphore.ts";
 import type { ApiToken } from "../../tokens/model.ts";
@@ -27,7 +28,8 @@ export function accountPage(needs: AccountPageNeeds): Endpoint[] {
 
 async function account(needs: AccountPageNeeds, { actor, query, token }: Visit): Promise<Page> {
 	const { rows, pagination } = await listTokens(needs, actor, { limit: PAGE, cursor: query.cursor });
-	const lines = rows.map((row) => line(row, needs.system.now().toISOString(), token));
+	const slugs = await slugsOf(needs, actor, rows);
+	const lines = rows.map((row) => line(row, slugs, needs.system.now().toISOString(), token));
 	const list =
 		rows.length === 0
 			? html`<p>You have no API token. A token lets a program do what you may, or a part of it.</p>`
@@ -60,18 +62,36 @@ function copiedPasskey(name: string): Html {
 
 function line(
 	{ id, name, prefix, scopes, expires_at, last_used_at, ...limits }: ApiToken,
+	slugs: Slugs,
 	now: string,
 	token: Html,
 ): Html {
 	const ended = hasExpired(expires_at, now) ? html` <span class="warn">has ended</span>` : "";
 	const ends = expires_at === null ? "never" : html`${time(expires_at)}${ended}`;
 	const button = html`<form method="post" action="/console/account">${token}<input type="hidden" name="id" value="${id}"><button aria-label="End the token ${name}">End</button></form>`;
-	return html`<tr><th scope="row">${name}</th><td data-label="Begins with" class="key">${prefix}</td><td data-label="May">${scopes.replaceAll(",", ", ")}</td><td data-label="Limits">${limitsOf(limits)}</td><td data-label="Last used">${last_used_at === null ? "never" : html`<a href="/console/audit?token=${id}" aria-label="What the token ${name} did">${time(last_used_at)}</a>`}</td><td data-label="Ends">${ends}</td><td>${button}</td></tr>`;
+	return html`<tr><th scope="row">${name}</th><td data-label="Begins with" class="key">${prefix}</td><td data-label="May">${scopes.replaceAll(",", ", ")}</td><td data-label="Limits">${limitsOf(limits, slugs)}</td><td data-label="Last used">${last_used_at === null ? "never" : html`<a href="/console/audit?token=${id}" aria-label="What the token ${name} did">${time(last_used_at)}</a>`}</td><td data-label="Ends">${ends}</td><td>${button}</td></tr>`;
 }
 
-function limitsOf({ realm_id, environment, engines }: Pick<ApiToken, "realm_id" | "environment" | "engines">): string {
+/** Slugs of realms by their ids. */
+type Slugs = ReadonlyMap<string, string>;
+
+/** Finds the slugs of the realms that tokens are limited to, as far as the caller is in them. */
+async function slugsOf({ store }: AccountPageNeeds, actor: Actor, rows: readonly ApiToken[]): Promise<Slugs> {
+	const slugs = new Map<string, string>();
+	for (const id of new Set(rows.map(({ realm_id }) => realm_id))) {
+		const [realm] = id === null ? [] : await store.realms.list(actor.user_id, id, "", 1);
+		if (realm !== undefined) slugs.set(realm.id, realm.slug);
+	}
+	return slugs;
+}
+
+type Limits = Pick<ApiToken, "realm_id" | "environment" | "engines">;
+
+function limitsOf({ realm_id, environment, engines }: Limits, slugs: Slugs): string {
 	const roles = engines === null ? [] : (JSON.parse(engines) as string[]);
-	const limits = [realm_id === null ? [] : ["one realm"], environment === null ? [] : [environment], roles].flat();
+	const slug = realm_id === null ? undefined : slugs.get(realm_id);
+	const realm = slug === undefined ? "a realm that is gone, or that you left" : `realm ${slug}`;
+	const limits = [realm_id === null ? [] : [realm], environment === null ? [] : [environment], roles].flat();
 	return limits.length === 0 ? "none" : limits.join(", ");
 }
 

@@ -103,13 +103,21 @@ test("the page of a realm's keys asks the store as many questions however many k
 
 const list = () => open(secretsPages(needs));
 
+/** Waits until no page's pause is left. A task of a millisecond or more has one, which any is on a busy machine. */
+async function noPause(sort: keyof typeof large_pages): Promise<void> {
+	for (;;) {
+		const began = performance.now();
+		await large_pages[sort].run(async () => undefined, newActor());
+		if (performance.now() - began < 1) return;
+	}
+}
+
 for (const [sort, page] of [
 	["comparisons", compare],
 	["key_lists", list],
 ] as const) {
 	test(`an account's ${sort} are made one at a time; the seventeenth that waits is refused`, async () => {
-		// The pause after the last page is over.
-		await large_pages[sort].run(async () => undefined, newActor());
+		await noPause(sort);
 		const pending = Array.from({ length: 17 }, page);
 		await nextTurn();
 		assert.equal(large_pages[sort].limit.used(), 16);

@@ -1,3 +1,4 @@
+import { AppError } from "../../errors.ts";
 import { check } from "../../http/input.ts";
 import type { Environment } from "../../messages.ts";
 import { authorize } from "../../policy/authorize.ts";
@@ -7,7 +8,7 @@ import { type PromotionNeeds, promoteSecrets } from "../../secrets/promotion.ts"
 import type { BulkNeeds } from "../../secrets/secrets.ts";
 import { keysOf } from "../../semaphore.ts";
 import { command } from "../command.ts";
-import { address, type Html, html } from "../html.ts";
+import { type Address, address, type Html, html } from "../html.ts";
 import type { LargePageNeeds } from "../large-pages.ts";
 import type { Endpoint, Fields, Moved, Page, Visit } from "../page.ts";
 import { options, table } from "./components.ts";
@@ -73,13 +74,24 @@ async function differences(
 	);
 	const list = table(
 		`${isAll ? "" : "The first "}${found.length} that differ. Versions count in each environment separately: the same number does not mean the same value.`,
-		["Key", from, to, "Difference", ...(token === undefined ? [] : [`Promote to ${to}`])],
+		["Key", from, to, "Difference", ...(token === undefined ? [] : [`Promote to ${to}`, "With others"])],
 		rows,
 	);
 	const rest = isAll ? "" : html`<p class="warn">There are more: <code>svc diff</code> shows all.</p>`;
-	if (token === undefined) return html`<h2>${from} and ${to} differ</h2>${list}${rest}${same}`;
-	return html`<h2>${from} and ${to} differ</h2><form method="post" action="/console/realms/${slug}/compare">${token}<input type="hidden" name="from" value="${from}"><input type="hidden" name="to" value="${to}">${list}${rest}${same}
-<section class="box" aria-labelledby="promote"><h2 id="promote">Promote to ${to}</h2><p>Value, comment and expiry of the keys that you ticked become a new version in ${to}. The next page names them and asks you to confirm. Keys that only ${to} has stay.</p><p><button name="action" value="look">Promote the ticked keys</button></p></section></form>`;
+	const heading = html`<h2>${from} and ${to} differ</h2>`;
+	if (token === undefined) return html`${heading}${list}${rest}${same}`;
+	const action = pageOf(slug, pair);
+	return html`${heading}<p>Promoting writes value, comment and expiry as a new version in ${to}. Keys that only ${to} has stay.</p>
+<form method="post" action="${action}">${token}${list}${rest}${same}<section class="box" aria-labelledby="several"><h2 id="several">Promote several</h2><p>Tick them: the next page names them and asks you to confirm. All are written, or none.</p><p><button>Promote the ticked keys</button></p></section></form>
+<form method="post" action="${action}" id="${ONE}">${token}</form>`;
+}
+
+/** The form of the buttons in the rows: one of their own, so that Enter on a box promotes nothing. */
+const ONE = "one";
+
+/** Makes the address of a comparison. */
+function pageOf(slug: string, { from, to }: Pair): Address {
+	return address`/console/realms/${slug}/compare?from=${from}&to=${to}`;
 }
 
 /** Reads the keys that differ, up to a page of them, and counts those that do not. */
@@ -104,13 +116,26 @@ function row(
 	mayWrite: boolean,
 ): Html {
 	const version = (one: number | null) => (one === null ? "not set" : `v${one}`);
-	const box =
-		from_version === null
-			? html`<span class="quiet">not in ${pair.from}</span>`
-			: html`<label><input type="checkbox" name="key.${index}" value="${from_version}.${to_version ?? ""}.${key}"> Promote<span class="hidden"> ${key}</span></label>`;
-	const cell = mayWrite ? html`<td data-label="Promote">${box}</td>` : "";
-	return html`<tr><th scope="row" class="key">${key}</th><td data-label="${pair.from}">${version(from_version)}</td><td data-label="${pair.to}">${version(to_version)}</td><td data-label="Difference">${wordOf(status, pair)}</td>${cell}</tr>`;
+	const cells = mayWrite ? promoting({ key, from_version, to_version }, index, pair) : "";
+	return html`<tr><th scope="row" class="key">${key}</th><td data-label="${pair.from}">${version(from_version)}</td><td data-label="${pair.to}">${version(to_version)}</td><td data-label="Difference">${wordOf(status, pair)}</td>${cells}</tr>`;
 }
+
+type Versions = Pick<Difference, "key" | "from_version" | "to_version">;
+
+/** Offers to promote a key alone, or with others. */
+function promoting(versions: Versions, index: number, { from, to }: Pair): Html {
+	const { key } = versions;
+	const [alone, ticked] = [`Promote to ${to}`, "With others"];
+	if (versions.from_version === null)
+		return html`<td data-label="${alone}" class="quiet">not in ${from}</td><td data-label="${ticked}" class="quiet">no</td>`;
+	const seen = seenIn(versions);
+	const button = html`<button form="${ONE}" name="key.one" value="${seen}">Promote<span class="hidden"> ${key}</span></button>`;
+	const box = html`<label><input type="checkbox" name="key.${index}" value="${seen}"> Tick<span class="hidden"> ${key}</span></label>`;
+	return html`<td data-label="${alone}">${button}</td><td data-label="${ticked}">${box}</td>`;
+}
+
+/** Names a key with the versions that its person saw. */
+const seenIn = ({ key, from_version, to_version }: Versions) => `${from_version ?? ""}.${to_version ?? ""}.${key}`;
 
 function wordOf(status: Difference["status"], { from, to }: Pair): string {
 	if (status === "only_in_from") return `only in ${from}: new in ${to}`;
@@ -120,17 +145,24 @@ function wordOf(status: Difference["status"], { from, to }: Pair): string {
 type Ticked = ReturnType<typeof ticked>;
 
 async function promote(needs: ComparePageNeeds, visit: Visit): Promise<Page | Moved> {
-	const { actor, form } = visit;
+	const { actor, form, query } = visit;
 	const [slug = ""] = visit.params;
-	const pair = check(Diff, { from: form.from, to: form.to });
+	const pair = check(Diff, { from: query.from, to: query.to });
 	const { from, to } = pair;
-	const back = address`/console/realms/${slug}/compare?from=${from}&to=${to}`;
+	const back = pageOf(slug, pair);
 	const secrets = ticked(form);
-	if (secrets.length === 0) return { to: back, message: "Nothing is promoted: tick the keys to promote." };
+	if (secrets.length === 0) return { to: back, problem: "Nothing is promoted: tick the keys to promote." };
 	const given = check(Promote, { from, to, secrets });
-	if (form.action !== "promote") return askToPromote(needs, visit, pair, secrets);
-	await promoteSecrets(needs, actor, slug, given);
-	return { to: back, message: `Promoted from ${from} to ${to}: ${named(secrets)}.` };
+	const isOne = form["key.one"] !== undefined;
+	if (!isOne && form.action !== "promote") return askToPromote(needs, visit, pair, secrets);
+	await promoteSecrets(needs, actor, slug, given).catch(showAgain);
+	return { to: back, message: `Promoted from ${from} to ${to}: ${named(secrets)}. To undo it, open the key in ${to}.` };
+}
+
+/** Replaces the advice for a terminal: the page compares again. */
+function showAgain(error: unknown): never {
+	if (!(error instanceof AppError) || error.code !== "conflict") throw error;
+	throw new AppError("conflict", "a key has changed since you looked, so nothing is promoted: look again, below");
 }
 
 /** Keys that a message names. */
@@ -151,15 +183,16 @@ async function askToPromote(
 ): Promise<Page> {
 	await authorize(needs, actor, slug, { capability: "secrets:write", environment: to });
 	const lines = secrets.map(({ key, from_version, to_version }, index) => {
-		const kept = html`<input type="hidden" name="key.${index}" value="${from_version}.${to_version ?? ""}.${key}">`;
+		const kept = html`<input type="hidden" name="key.${index}" value="${seenIn({ key, from_version, to_version })}">`;
 		const effect = to_version === null ? `new in ${to}` : `replaces version ${to_version} of ${to}`;
 		return html`<tr><th scope="row" class="key">${key}${kept}</th><td data-label="Promoted">version ${from_version} of ${from}</td><td data-label="Effect">${effect}</td></tr>`;
 	});
 	const what = secrets.length === 1 ? "1 key" : `${secrets.length} keys`;
+	const back = pageOf(slug, { from, to });
 	return {
 		...inRealm(slug, "Secrets", await mayIn(needs, actor, slug)),
 		title: `Promote ${what} from ${from} to ${to}?`,
-		body: html`<form method="post" action="/console/realms/${slug}/compare">${token}<input type="hidden" name="action" value="promote"><input type="hidden" name="from" value="${from}"><input type="hidden" name="to" value="${to}">${table("Value, comment and expiry of each are written to the other environment", ["Key", "Promoted", "Effect"], lines)}<p>All of them are written or, if one has changed since you looked, none.</p><p><button>Promote ${what} to ${to}</button></p></form><p><a href="/console/realms/${slug}/compare?from=${from}&to=${to}">Back without promoting</a></p>`,
+		body: html`<form method="post" action="${back}">${token}<input type="hidden" name="action" value="promote">${table("Value, comment and expiry of each are written to the other environment", ["Key", "Promoted", "Effect"], lines)}<p>All of them are written or, if one has changed since you looked, none.</p><p><button>Promote ${what} to ${to}</button></p></form><p><a href="${back}">Back without promoting</a></p>`,
 		commands: [command`svc promote ${secrets[0]?.key ?? "KEY"} --from ${from} --to ${to} --realm ${slug}`],
 	};
 }

@@ -19,7 +19,7 @@ const MENDED_ON: Readonly<Partial<Record<string, Link>>> = {
 	audit: ["The audit log's chain", address`/console/chain`],
 	backup: ["Make a backup", address`/console/backups`],
 	engines: ["Engines", address`/console/engines`],
-	leases: ["Health", address`/console/health`],
+	leases: ["Leases", address`/console/leases`],
 	limits: ["Limits", address`/console/limits`],
 	master_key: ["Keys", address`/console/keys`],
 	passkeys: ["Second factor", address`/console/account/factors`],

@@ -16,7 +16,7 @@ import { COLUMNS } from "./secrets.ts";
 const PAGE = 50;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Facts of an event that say nothing to a reader. */
+/** Facts of an event that say nothing to a reader; nor does what is false, but for a list without values. */
 const UNSAID = new Set(["request_id", "rows", "session_id", "key_set", "token_label"]);
 
 const Text = v.optional(v.pipe(v.string(), v.maxLength(255)));
@@ -118,9 +118,11 @@ ${text("token", "Id of an API token")}
 /** Shows an event's facts: names and simple values, none of which is broken where it fits in a line. */
 function factsOf(data: string, people: ReadonlyMap<string, Names>): Html[] {
 	const facts = Object.entries(JSON.parse(data) as Record<string, unknown>);
-	const said = facts.filter(([name, fact]) => !UNSAID.has(name) && typeof fact !== "object" && fact !== "");
+	const isSaid = (fact: unknown) => typeof fact !== "object" && fact !== "" && fact !== false;
+	const said = facts.filter(([name, fact]) => (name === "values" || isSaid(fact)) && !UNSAID.has(name));
 	return said.map(([name, fact], at) => {
 		const comma = at < said.length - 1 ? "," : "";
-		return html`<span class="fact">${name} ${nameIn(people, String(fact))}${comma}</span> `;
+		const words = name === "values" && fact === false ? "without values" : `${name} ${nameIn(people, String(fact))}`;
+		return html`<span class="fact">${words}${comma}</span> `;
 	});
 }

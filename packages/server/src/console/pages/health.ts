@@ -36,7 +36,7 @@ async function health(needs: HealthPageNeeds, { actor, query }: Visit): Promise<
 		title: "Health",
 		body: html`<p>${verdict(status === "healthy", needs.server.doctor.findings.last(), actor)} Version ${version}.</p>
 ${trouble === undefined ? "" : html`<p class="bad">${trouble.message}: ${trouble.hint}.</p>`}
-${details === undefined ? html`<p class="bad">The database does not answer.</p>` : leases(details)}
+${details === undefined ? html`<p class="bad">The database does not answer.</p>` : leases(details, actor)}
 ${await chainLine(needs, actor)}
 <nav class="tabs" aria-label="Time"><ul>${links}</ul></nav>${charts(spans, of)}${numbers(spans, of)}
 <p class="quiet">Counted since the server's start, in memory. <code>/metrics</code> has the same for Prometheus.</p>`,
@@ -63,17 +63,23 @@ function verdict(isHealthy: boolean, examined: Examination | undefined, { instan
 	return html`${first}${found}`;
 }
 
-function leases({
-	leases: { open, stuck, overdue, oldest_overdue_seconds },
-}: NonNullable<Awaited<ReturnType<typeof checkHealth>>["details"]>): Html {
+function leases(
+	{
+		leases: { open, stuck, overdue, oldest_overdue_seconds },
+	}: NonNullable<Awaited<ReturnType<typeof checkHealth>>["details"]>,
+	{ instance_admin }: Actor,
+): Html {
 	const live = open.active ?? 0;
 	const since = `${Math.max(1, Math.floor(oldest_overdue_seconds / 60))} min`;
+	const where = instance_admin
+		? html`The page <a href="/console/leases">Leases</a>`
+		: html`The page Leases of its realm`;
 	// The server counts leases and targets together, so the page says no number.
 	const late =
 		stuck > 0
-			? html` <span class="bad">At least one cannot be revoked: it should have ended ${since} ago. The page Leases of its realm says why.</span>`
+			? html` <span class="bad">At least one cannot be revoked: it should have ended ${since} ago.</span> ${where} says why.`
 			: overdue > 0
-				? html` <span class="warn">At least one should have ended ${since} ago, and is not revoked yet.</span>`
+				? html` <span class="warn">At least one should have ended ${since} ago, and is not revoked yet.</span> ${where} says which.`
 				: "";
 	return html`<p>${live === 1 ? "1 live lease." : `${live} live leases.`}${late}</p>`;
 }

@@ -38,7 +38,7 @@ async function identities(needs: IdentityPageNeeds, visit: Visit): Promise<Page>
 	);
 	const list =
 		rows.length === 0
-			? html`<p>None is linked.</p>`
+			? html`<p>None is linked. To sign in at a provider with this account, link it in a terminal: <code>svc account link</code>.</p>`
 			: table("Identities that sign in to your account", ["Provider", "Issuer", "Subject", "Since", "Unlink"], lines);
 	return {
 		title: "How you sign in",

@@ -3,6 +3,7 @@ import { check } from "../../http/input.ts";
 import { listMachines, type MachineNeeds, setMachine } from "../../machines/machines.ts";
 import { MAX_MACHINES, type Machine, SetMachine } from "../../machines/model.ts";
 import { authorize } from "../../policy/authorize.ts";
+import type { TrustType } from "../../trusts/model.ts";
 import { command } from "../command.ts";
 import { address, type Html, html } from "../html.ts";
 import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../page.ts";
@@ -64,6 +65,15 @@ export function mayOf({ role, scopes, environment, engines }: Machine): string {
 	return only.length === 0 ? what : `${what}; only ${only.join(", ")}`;
 }
 
+/** How a program gets a token of a machine: types of trusts, and none. */
+const WAYS: readonly (readonly ["" | TrustType, label: string])[] = [
+	["", "with a token, which you make next"],
+	["github", "from GitHub Actions, without a stored token"],
+	["gitlab", "from GitLab CI, without a stored token"],
+	["kubernetes", "from Kubernetes, without a stored token"],
+	["oidc", "from another issuer of JWTs, without a stored token"],
+];
+
 function form(slug: string, token: Html, roles: readonly string[]): Html {
 	const options = COLUMNS.map((one) => html`<option value="${one}">${one}</option>`);
 	return html`<h2>Make a machine</h2><form method="post" action="/console/realms/${slug}/machines">${token}
@@ -72,6 +82,7 @@ function form(slug: string, token: Html, roles: readonly string[]): Html {
 ${scopeBoxes()}<p class="quiet">Both limits count: a viewer with “write” ticked only reads, and a member without it does not write.</p>
 <label for="environment">Only the secrets of</label><select id="environment" name="environment"><option value="">any environment</option>${options}</select>
 ${engineBoxes(roles)}
+<label for="way">How a program gets in</label><select id="way" name="way">${WAYS.map(([way, label]) => html`<option value="${way}">${label}</option>`)}</select>
 <label for="description">Description</label><input id="description" name="description" type="text" autocomplete="off">
 <p><button>Make the machine</button></p></form>`;
 }
@@ -94,5 +105,13 @@ async function create(needs: MachineListNeeds, visit: Visit): Promise<Moved> {
 	if ((await needs.store.machines.byName(realm.id, name)) !== undefined)
 		throw new Misfilled("name", "the realm has a machine of this name: choose another", "conflict");
 	await setMachine(needs, actor, slug, name, input);
-	return { to: address`/console/realms/${slug}/machines/${name}`, message: "The machine is made." };
+	if (form.way)
+		return {
+			to: address`/console/realms/${slug}/machines/${name}/trust?type=${form.way}`,
+			message: "The machine is made. Now name what gets in as it.",
+		};
+	return {
+		to: address`/console/realms/${slug}/machines/${name}`,
+		message: "The machine is made. Now make a token, or a trust.",
+	};
 }

@@ -10,6 +10,7 @@ import { type Endpoint, fieldOf, type Moved, type Page, type Visit } from "../pa
 import { Misfilled } from "../refused-form.ts";
 import { more, ROLES_IN_WORDS, roleOptions, table, time } from "./components.ts";
 import { type AskAgainNeeds, askAgain } from "./confirm.ts";
+import { explainForm } from "./explain.ts";
 import { inRealm, mayIn } from "./realm-frame.ts";
 import { rightsOf } from "./rights.ts";
 
@@ -40,7 +41,7 @@ async function members(needs: MemberPageNeeds, { actor, params: [slug = ""], que
 		...inRealm(slug, "Members", may),
 		title: `Members of ${slug}`,
 		body: html`${table("People and their roles", ["Person", "Role", "Since", ...(mayManage ? ["Change"] : [])], [first, ...lines])}${more(pagination, (cursor) => address`/console/realms/${slug}/members?cursor=${cursor}`)}
-${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm gives and changes roles.</p>`}<p><a href="/console/realms/${slug}/explain">Why somebody may or may not do something</a></p>${roles()}`,
+${mayManage ? adding(slug, token) : html`<p class="quiet">An admin of the realm gives and changes roles.</p>`}<h2>Why may somebody do something, or not?</h2>${explainForm(slug, "", undefined, mayManage)}${roles()}`,
 		commands: [command`svc binding list --realm ${slug}`, command`svc policy explain --realm ${slug}`],
 	};
 }
@@ -58,8 +59,7 @@ function changing(slug: string, { user_id, role }: Pick<Binding, "user_id" | "ro
 function adding(slug: string, token: Html): Html {
 	return html`<h2>Give somebody a role</h2><form method="post" action="/console/realms/${slug}/members" class="row">${token}<input type="hidden" name="action" value="add">
 <p><label for="email">E-mail of the account</label><input id="email" name="email" type="email" required autocomplete="off"></p>
-<p><label for="role">Role</label><select id="role" name="role">${roleOptions()}</select></p>${ROLES_IN_WORDS}<p><button>Give the role</button></p></form>
-<p>No account yet? <a href="/console/realms/${slug}/invite">Invite somebody</a></p>`;
+<p><label for="role">Role</label><select id="role" name="role">${roleOptions()}</select></p><p><button>Give the role</button> <button formaction="/console/realms/${slug}/invite">Invite</button></p></form>${ROLES_IN_WORDS}<p class="quiet">Somebody who has no account yet needs an invitation: you get a link to send to them. <a href="/console/invitations">Open invitations</a></p>`;
 }
 
 function roles(): Html {
@@ -70,7 +70,7 @@ function roles(): Html {
 /** Replaces the error for an e-mail without an account with one that says what to do. */
 function suggestInvitation(error: unknown): never {
 	if (error instanceof AppError && error.code === "not_found" && error.message.startsWith("user not found"))
-		throw new Misfilled("email", "no account has this e-mail: invite its owner, with the link below", "not_found");
+		throw new Misfilled("email", "no account has this e-mail: invite its owner, with the button Invite", "not_found");
 	throw error;
 }
 

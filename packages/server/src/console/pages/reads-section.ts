@@ -16,7 +16,10 @@ export async function readsChart(
 	const span = isCut
 		? `the last ${days.length} of ${DAYS} days; the days before have too many events to count`
 		: `${DAYS} days`;
-	const sum = `${total === 1 ? "1 read" : `${total} reads`} in ${span}.`;
+	const sum =
+		days.length === 0
+			? "Today alone has too many reads to count here."
+			: `${total === 1 ? "1 read" : `${total} reads`} in ${span}.`;
 	const title = `Reads of ${name.key} in ${name.environment} a day`;
 	const counts = days.map(({ day, reads }) => ({ day, count: reads }));
 	return { chart: days.length === 0 ? html`` : dayChart({ title, counted: "Reads", days: counts, chosen, to }), sum };

@@ -50,7 +50,7 @@ async function secrets(needs: SecretsPageNeeds, { actor, params: [slug = ""], qu
 	return {
 		...inRealm(slug, "Secrets", may),
 		title: slug,
-		body: html`${may("secrets:write") ? adding(slug) : ""}${search(slug, q)}${about(slug)}${rest}${keys(rows)}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}`,
+		body: html`${may("secrets:write") ? adding(slug) : ""}${search(slug, q)}${about(slug, neighborsIn(lines))}${rest}${keys(rows)}${more(pagination, (cursor) => address`/console/realms/${slug}?q=${q}&cursor=${cursor}`)}`,
 		commands: [command`svc secret list --realm ${slug} --env prod`, command`svc diff dev prod --realm ${slug}`],
 	};
 }
@@ -74,9 +74,23 @@ function search(slug: string, q: string): Html {
 	return html`<search><form method="get" action="/console/realms/${slug}" class="row"><p><label for="q">Find a key</label><input id="q" name="q" type="search" value="${q}" autocomplete="off" spellcheck="false"></p><p><button>Find</button></p></form></search>`;
 }
 
+type Pair = readonly [from: Environment, to: Environment];
+
+/** Pairs the environments that have secrets, each with the next: secrets are promoted from one to the other. */
+function neighborsIn(lines: ReadonlyMap<string, Line>): Pair[] {
+	const all = [...lines.values()];
+	const used = COLUMNS.filter((environment) => all.some(({ versions }) => versions.has(environment)));
+	return used.slice(1).flatMap((to, at): Pair[] => [[used[at] ?? to, to]]);
+}
+
 /** Leads to the other lists of the realm's secrets, above a table that may be long. */
-const about = (slug: string): Html =>
-	html`<p><a href="/console/realms/${slug}/compare">Compare environments</a> · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`;
+function about(slug: string, pairs: readonly Pair[]): Html {
+	const links = pairs.map(
+		([from, to], at) =>
+			html`${at === 0 ? ": " : ", "}<a href="/console/realms/${slug}/compare?from=${from}&to=${to}">${from} with ${to}</a>`,
+	);
+	return html`<p><a href="/console/realms/${slug}/compare">Compare environments</a>${links} · <a href="/console/realms/${slug}/deleted">Deleted secrets</a></p>`;
+}
 
 /** Facts that all rows of a page share. */
 interface Shown {

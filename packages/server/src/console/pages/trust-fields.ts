@@ -19,7 +19,8 @@ export function textField({ name, label, value = "", isRequired = true, help }: 
 	const input = isRequired
 		? html`<input id="${name}" name="${name}" type="text" value="${value}" required autocomplete="off" spellcheck="false" aria-describedby="${described}">`
 		: html`<input id="${name}" name="${name}" type="text" value="${value}" autocomplete="off" spellcheck="false" aria-describedby="${described}">`;
-	return html`<label for="${name}">${label}</label>${input}${about}`;
+	const words = isRequired ? label : `${label} (optional)`;
+	return html`<label for="${name}">${words}</label>${input}${about}`;
 }
 
 const REF = html`<label for="ref_kind">Only runs on the</label><select id="ref_kind" name="ref_kind"><option value="heads">branch</option><option value="tags">tag</option></select>${textField({ name: "ref", label: "Name of the branch or tag", help: html`Such as main, without refs/heads/.` })}`;

@@ -81,5 +81,7 @@ export async function auditDayContract(openStore: OpenStore): Promise<void> {
 		const counted = (most: number) => audit.readsPerDay(secret("HOT", "prod"), JULY, most);
 		assert.deepEqual(await counted(10_000), { reads: [0, 1500, 1], isCut: false });
 		assert.deepEqual(await counted(1000), { reads: [1], isCut: true });
+		await audit.append(event("2031-07-03T00:00:00.000Z", "secret.read", { key: "HOT", environment: "prod" }));
+		assert.deepEqual(await counted(10_000), { reads: [0, 1500, 2], isCut: false }, "with what came since");
 	});
 }

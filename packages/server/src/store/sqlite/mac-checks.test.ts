@@ -18,6 +18,7 @@ import { trustReads } from "./reads/trusts.ts";
 import { realmLists } from "./realm-lists.ts";
 import { guardReads } from "./row-guard.ts";
 import { secretCounts } from "./secret-counts.ts";
+import { secretPages } from "./secret-pages.ts";
 
 const ROWS = 1000;
 const [BEFORE, LATER] = ["2029-12-31", "2031"];
@@ -129,9 +130,11 @@ for (const [name, [ask, count]] of Object.entries(COUNTS)) {
 }
 
 const secrets = secretListReads(db);
+const pages = secretPages(db);
 const REFS = Array.from({ length: 10 }, (_, index) => ({ secret_id: index + 1, version: 1, bytes: 9 }));
 const REPEATED: Record<string, () => unknown[]> = {
 	"secrets.list": () => secrets.list("r", "dev", "0", 10) as unknown[],
+	"secrets.list of the reading thread": () => pages.list("r", undefined, "0", 10) as unknown[],
 	"secrets.versionsAt": () => secrets.versionsAt(REFS) as unknown[],
 };
 

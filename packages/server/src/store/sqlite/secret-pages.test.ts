@@ -42,7 +42,7 @@ test("a page whose secrets lie far apart is verified by the reading thread, one 
 });
 
 test("a large page of all environments is verified by the reading thread if it has more than 400 rows", async (t) => {
-	const { file, id, store } = await setUp(t);
+	const { file, id, store, alter } = await setUp(t);
 	const db = openReader(file);
 	t.after(() => db.close());
 	const { isNear } = secretPages(db);
@@ -60,6 +60,12 @@ test("a large page of all environments is verified by the reading thread if it h
 	const far = await store.secrets.list(id, undefined, "", 1001);
 	assert.equal(far.length, 401);
 	assert.deepEqual(far.slice(0, 101), await store.secrets.list(id, undefined, "", 101));
+	alter("UPDATE secret SET key = 'other' WHERE key = 'second'");
+	await assert.rejects(
+		async () => store.secrets.list(id, undefined, "", 1001),
+		(error) => error instanceof AppError && error.code === "row_altered",
+		"also a row that it has verified before",
+	);
 });
 
 test("both threads answer a page alike, and refuse one with an altered secret between", async (t) => {

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { ListedVersion } from "../../secrets/model.ts";
 import { rowAltered } from "../errors.ts";
+import { secretListReads } from "./reads/secret-lists.ts";
 import { verified } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
@@ -9,6 +10,9 @@ const JUDGED_FOR_ONE = 4;
 
 /** Rows of a page of all environments verified here. The console's pages may have more, the API's have not. */
 const MAX_HERE = 400;
+
+/** Rows remembered of pages of all environments: four of the console's largest, some 5 MB. */
+const MAX_KNOWN = 8192;
 
 const NEAR = `SELECT count(*) AS seen, total(environment = @environment) AS found FROM
 	(SELECT environment FROM secret WHERE realm_id = @realm_id AND deleted_at IS NULL AND id > @after ORDER BY id LIMIT @most) AS near`;
@@ -25,6 +29,7 @@ const isThere = (row: Found): row is ListedVersion => row.version !== null;
 /** Pages of a realm whose secrets of one environment lie far apart: to find them, all between are verified. */
 export function secretPages(db: Database) {
 	const prepare = createStatements(db);
+	const known = secretListReads(db, MAX_KNOWN);
 	return {
 		/** Tells whether a page verifies so few rows that the thread which answers requests may read it. */
 		isNear(...[realm_id, environment = "", after, limit]: [string, string | undefined, string, number]): boolean {
@@ -37,7 +42,9 @@ export function secretPages(db: Database) {
 			return seen < most || found >= limit;
 		},
 		/** Reads any page. */
-		list(...[realm_id, environment = "", after, limit]: [string, string | undefined, string, number]): ListedVersion[] {
+		list(realm_id: string, environment: string | undefined, after: string, limit: number): ListedVersion[] {
+			// All rows are shown: what was verified before is only compared. Of others, those between would fill the memory.
+			if (environment === undefined) return known.list(realm_id, environment, after, limit);
 			const rows = prepare(PAGE).all({ realm_id, environment, after: Number(after), limit }) as Found[];
 			// A secret without its current version: somebody took that away.
 			if (!rows.every(isThere)) throw rowAltered();

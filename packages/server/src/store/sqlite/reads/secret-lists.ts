@@ -27,25 +27,32 @@ const CURRENT = "v.secret_id = s.id AND v.version = s.version";
 /** All of a realm's, whatever their environment, as they are: one that another program moved must not be missing in its own. */
 const LIVE = `SELECT ${LISTED.join(", ")} FROM secret s LEFT JOIN secret_version v ON ${CURRENT}
 	WHERE s.realm_id = ${BOUND} AND s.deleted_at IS NULL AND s.id > ${BOUND} ORDER BY s.id`;
+const FIRST_LIVE = `${LIVE} LIMIT ${BOUND}`;
 const VERIFIED_PAIR = `SELECT v.version FROM ${verified("secret")} s LEFT JOIN ${verified("secret_version")} v ON ${CURRENT}
 	WHERE s.id = ${BOUND}`;
 
-/** Questions about many secrets at once. */
-export function secretListReads(db: Database): Pick<Reads, "list" | "versionsAt"> {
+/** Questions about many secrets at once. @param most pairs of a secret and its version that are remembered */
+export function secretListReads(db: Database, most?: number): Pick<Reads, "list" | "versionsAt"> {
 	const prepare = createStatements(db);
 	const isThere = (text: string, ...key: unknown[]) =>
 		typeof prepare(text)
 			.pluck()
 			.get(...key) === "number";
 	// A secret without its current version: somebody took that away.
-	const isPair = knownRows(PAIR.length, ([id]) => isThere(VERIFIED_PAIR, id));
+	const isPair = knownRows(PAIR.length, ([id]) => isThere(VERIFIED_PAIR, id), most);
 	const isVersion = knownRows(VERSION.length, ([id, version]) => isThere(VERIFIED_VERSION, id, version));
 	return {
 		list(realm_id, environment, after, limit) {
+			if (environment === undefined) {
+				// All in one step: to iterate takes twice as long.
+				const rows = prepare(FIRST_LIVE).raw().all(realm_id, Number(after), limit) as RowValue[][];
+				if (!rows.every(isPair)) throw rowAltered();
+				return rows.map(listedIn);
+			}
 			const listed: ListedVersion[] = [];
 			for (const row of prepare(LIVE).raw().iterate(realm_id, Number(after)) as IterableIterator<RowValue[]>) {
 				if (!isPair(row)) throw rowAltered();
-				if (environment === undefined || row[LISTED_AT.environment] === environment) listed.push(listedIn(row));
+				if (row[LISTED_AT.environment] === environment) listed.push(listedIn(row));
 				if (listed.length === limit) break;
 			}
 			return listed;
