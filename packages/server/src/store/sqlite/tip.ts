@@ -125,7 +125,8 @@ export function keepTip(
 	);
 	const alterations = schemaAlterations(db);
 	const blocks = blockWriter(db);
-	let known = version.get();
+	// The first transaction compares it, too: the schema may have been altered before the start.
+	let known: unknown;
 	let isOurs = true;
 	return {
 		point: () => ({ tip: chain.tip(), rows: ledger.state() }),
