@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setMistyped } from "../../testing/mistyped.ts";
+import { aDeletion, aLease, anEvent, aVersion } from "../../testing/rows.ts";
+import { addAccount, addRealm } from "../../testing/rules.ts";
+import { openTestStore } from "../../testing/store.ts";
+import { openWriter } from "./open.ts";
+
+/** Values of types that their columns never have, and what the check says besides. */
+const MISTYPED: readonly [table: string, column: string, sql: string, found: string][] = [
+	["deleted_version", "value", "NULL", "the counts of realms"],
+	["secret_version", "value", "NULL", "the counts of realms"],
+	["lease", "engine", "7", "rows of lease"],
+	["lease_count", "count", "NULL", "the counts of leases"],
+	["lease_count", "count", "'many'", "the counts of leases"],
+	["lease_count", "engine", "7", "the counts of leases"],
+];
+
+for (const [table, column, sql, found] of MISTYPED)
+	test(`a ${column} of ${table} that is ${sql} is noticed, and an alteration elsewhere still is`, async (t) => {
+		const { store, file } = await openTestStore(t);
+		const { id: realm_id } = await addRealm(store, await addAccount(store));
+		for (const key of ["KEY", "OTHER"]) await store.secrets.set(aVersion(realm_id, key), anEvent({ realm_id }));
+		const name = { realm_id, environment: "dev", key: "KEY" } as const;
+		assert.equal(await store.secrets.remove({ ...aDeletion(), ...name }, anEvent({ realm_id })), true);
+		await store.leases.begin(aLease(realm_id), null, anEvent());
+		assert.deepEqual(await store.checkIntegrity(), { access: [], content: [] });
+		const otherWriter = openWriter(file);
+		t.after(() => otherWriter.close());
+		setMistyped(otherWriter, table, column, sql);
+		otherWriter.exec("UPDATE secret SET version = 2");
+		const { content } = await store.checkIntegrity();
+		for (const fault of [found, "rows of secret"]) assert.ok(content.includes(fault), content.join());
+	});
