@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import { openKeyring } from "../../crypto/keyring.ts";
+import { FatalError } from "../../errors.ts";
 import { setMistyped } from "../../testing/mistyped.ts";
 import { aDeletion, aLease, anEvent, aVersion } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
-import { openTestStore } from "../../testing/store.ts";
+import { makeFolder, openTestStore } from "../../testing/store.ts";
+import { createTestSystem } from "../../testing/system.ts";
 import { openWriter } from "./open.ts";
+
+const system = createTestSystem();
 
 /** Values of types that their columns never have, and what the check says besides. */
 const MISTYPED: readonly [table: string, column: string, sql: string, found: string][] = [
@@ -32,3 +38,18 @@ for (const [table, column, sql, found] of MISTYPED)
 		const { content } = await store.checkIntegrity();
 		for (const fault of [found, "rows of secret"]) assert.ok(content.includes(fault), content.join());
 	});
+
+test("a key that is no bytes is damaged, and the start says so", async (t) => {
+	const directory = await makeFolder(t);
+	const open = () => openTestStore(t, directory, false);
+	const keysOf = async () => {
+		const { store } = await open();
+		const keyring = openKeyring({ keys: store.keys, guard: store.guard, master: Buffer.alloc(32, 9), system });
+		return keyring.finally(() => store.close());
+	};
+	await keysOf();
+	const otherWriter = openWriter(join(directory, "svc.db"));
+	setMistyped(otherWriter, "keyring", "wrapped", "1.5");
+	otherWriter.close();
+	await assert.rejects(keysOf(), (error) => error instanceof FatalError && /keyring is damaged/.test(error.message));
+});
