@@ -24,7 +24,8 @@ export function beginVerification(anchors: readonly Anchor[]): Verification {
 	return {
 		take(event, isNamed = true) {
 			const seq = last.seq + 1;
-			const hash = eventHash(last.hash, { ...event, seq });
+			// Only texts have a hash.
+			const hash = areTexts(event) ? eventHash(last.hash, { ...event, seq }) : GENESIS;
 			const isAnchored = (expected.get(seq) ?? []).every((anchor) => isHash(hash, anchor.hash));
 			const isAsWritten = areTexts(event) && event.seq === seq && isHash(hash, event.hash);
 			isAltered ||= !isAsWritten || !isAnchored || !isNamed;
@@ -65,9 +66,15 @@ export function verifyChain(
 	return verification.report();
 }
 
-/** Finds the set of keys that an event refers to. */
-export function keySetIn({ data }: Pick<StoredEvent, "data">): string | undefined {
-	if (!data.includes('"key_set":"')) return undefined;
-	const { key_set } = JSON.parse(data) as { key_set?: unknown };
-	return typeof key_set === "string" ? key_set : undefined;
+const KEY_SET = '"key_set":"';
+
+/** Finds the set of keys that an event refers to; undefined also for one that another program stored without facts. */
+export function keySetIn({ data }: { data: unknown }): string | undefined {
+	if (typeof data !== "string" || !data.includes(KEY_SET)) return undefined;
+	try {
+		const { key_set } = JSON.parse(data) as { key_set?: unknown };
+		return typeof key_set === "string" ? key_set : undefined;
+	} catch {
+		return undefined;
+	}
 }

@@ -12,7 +12,7 @@ export function setMistyped(db: Database, table: string, column: string, value: 
 		db.prepare("UPDATE sqlite_schema SET sql = ? WHERE type = 'table' AND name = ?").run(text, table);
 		db.pragma("writable_schema = RESET");
 	};
-	setText(sql.replaceAll(/ (TEXT|INTEGER|BLOB)\b( NOT NULL)?| STRICT,?/g, ""));
+	setText(sql.replaceAll(/ (TEXT|INTEGER(?! PRIMARY)|BLOB)\b( NOT NULL)?| STRICT,?/g, ""));
 	db.pragma("ignore_check_constraints = ON");
 	db.exec(`UPDATE ${table} SET ${column} = ${value}`);
 	setText(sql);
