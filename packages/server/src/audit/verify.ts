@@ -1,5 +1,6 @@
 import { eventHash, GENESIS } from "./chain.ts";
 import type { Anchor, ChainReport, StoredEvent } from "./model.ts";
+import { factsIn } from "./stored-json.ts";
 
 /** Recomputes a chain, one event after another. */
 export interface Verification {
@@ -71,10 +72,6 @@ const KEY_SET = '"key_set":"';
 /** Finds the set of keys that an event refers to; undefined also for one that another program stored without facts. */
 export function keySetIn({ data }: { data: unknown }): string | undefined {
 	if (typeof data !== "string" || !data.includes(KEY_SET)) return undefined;
-	try {
-		const { key_set } = JSON.parse(data) as { key_set?: unknown };
-		return typeof key_set === "string" ? key_set : undefined;
-	} catch {
-		return undefined;
-	}
+	const key_set = factsIn(data)?.key_set;
+	return typeof key_set === "string" ? key_set : undefined;
 }

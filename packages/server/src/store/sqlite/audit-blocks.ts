@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import type { StoredEvent } from "../../audit/model.ts";
+import { factsIn } from "../../audit/stored-json.ts";
 
 /** Events in a block: their offsets fit into a byte each. */
 export const BLOCK = 256;
@@ -29,7 +30,7 @@ const ENVIRONMENTS = ["environment", "from_environment", "to_environment"];
 
 /** Names the terms by which an event is found. */
 export function termsOf({ type, actor, realm_id, realm, data }: Termed): string[] {
-	const facts = factsIn(data);
+	const facts = factsIn(data) ?? {};
 	const { token_id, key, key_set } = facts;
 	const environments = ENVIRONMENTS.map((name) => facts[name]).filter((fact) => typeof fact === "string");
 	return [
@@ -94,15 +95,6 @@ export function segmentMaker(db: Database): (first: number) => Map<string, Buffe
 			}
 		return new Map(Array.from(parts, ([term, entries]) => [term, Buffer.concat(entries)]));
 	};
-}
-
-/** Reads an event's facts. Another program may have stored none. */
-function factsIn(data: string): Record<string, unknown> {
-	try {
-		return (JSON.parse(data) as Record<string, unknown> | null) ?? {};
-	} catch {
-		return {};
-	}
 }
 
 const EVENTS_OF =

@@ -8,6 +8,7 @@ import { aDeletion, aLease, anEvent, aVersion } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { makeFolder, openTestStore } from "../../testing/store.ts";
 import { createTestSystem } from "../../testing/system.ts";
+import { tamperWith } from "../../testing/tamper.ts";
 import { openWriter } from "./open.ts";
 
 const system = createTestSystem();
@@ -53,3 +54,22 @@ test("a key that is no bytes is damaged, and the start says so", async (t) => {
 	otherWriter.close();
 	await assert.rejects(keysOf(), (error) => error instanceof FatalError && /keyring is damaged/.test(error.message));
 });
+
+for (const data of [`'no facts "rows":"'`, "'null'", "NULL"])
+	test(`rows are compared with the log also where an event has the facts ${data}, and a row roles that are none`, async (t) => {
+		const { store, file } = await openTestStore(t);
+		const { id } = await addAccount(store);
+		await addRealm(store, { id });
+		const otherWriter = openWriter(file);
+		t.after(() => otherWriter.close());
+		tamperWith(otherWriter, () => setMistyped(otherWriter, "audit_event", "data", `iif(seq = 2, ${data}, data)`));
+		otherWriter.exec(
+			`INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, realm_id, engines, created_at)
+				SELECT 'forged', '${id}', '', '', zeroblob(32), 'read', id, 'no list', '' FROM realm`,
+		);
+		const { differences } = await store.audit.compare();
+		assert.deepEqual(
+			differences.flatMap(({ kind, problem }) => (kind === "token" ? [problem] : [])),
+			["unknown"],
+		);
+	});
