@@ -52,7 +52,7 @@ test("a row that was taken away is found, until the database is adopted", async 
 	assert.match((await examineAfter(adopt, "rows", false)).join("\n"), /^ok .*$/);
 });
 
-test("a value that does not open is named by --deep", async () => {
+test("a value that does not open is named by --deep, and by a verification of the log", async () => {
 	const { client, admin, slug } = world;
 	await secret(client, admin, slug, "SPOILT", "value");
 	const id = "(SELECT id FROM secret WHERE key = 'SPOILT')";
@@ -62,6 +62,9 @@ test("a value that does not open is named by --deep", async () => {
 	const line = new RegExp(`^failed .*${slug}/dev SPOILT version 1\\b.*$`);
 	assert.match((await examineAfter(spoil, "sealed", true)).join("\n"), line);
 	assert.match((await examineAfter(() => undefined, "rows", false)).join("\n"), /^ok .*$/);
+	const verified = await client.get<{ status: string; altered: string[] }>("/audit/verify", { token: admin.token });
+	const { status, altered } = ok(verified);
+	assert.deepEqual([status, altered], ["rows_altered", [`secret ${slug}/dev SPOILT version 1 does not open`]]);
 });
 
 test("an event that was changed is found", async () => {

@@ -94,7 +94,9 @@ export async function judge(world: ForgedWorld, api: Api): Promise<Outcome> {
 	assert.ok(answer.status === 200 || answer.status === 503, `the verification answers ${answer.text}`);
 	if (answer.status !== 200 || answer.body.status !== "intact") return "noticed";
 	assert.ok(health.status === 200 || health.body.checks.database === "healthy", "health alone notices it");
-	return (await failures(api, token)).length > 0 ? "noticed" : "unnoticed";
+	const failed = await failures(api, token);
+	assert.ok(!failed.includes("sealed"), "the verification opens what is sealed, too");
+	return failed.length > 0 ? "noticed" : "unnoticed";
 }
 
 /** Names the failed checks of a doctor who reads everything. */

@@ -16,9 +16,17 @@ export interface System {
 	uuid(): string;
 }
 
+/** Length of the time at the beginning of an id, with a hyphen in it. */
+const TIME = 13;
+
 /** Reads when an id was made, in Unix milliseconds; NaN for text that is no id. */
 export function madeAtMs(id: string): number {
-	return Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
+	return Number.parseInt(id.slice(0, TIME).replace("-", ""), 16);
+}
+
+/** Replaces the time of a new id by that of another one, whose row it continues. */
+export function withTimeOf(other: string, id: string): string {
+	return `${other.slice(0, TIME)}${id.slice(TIME)}`;
 }
 
 /** Random bytes fetched at once: asking the kernel for 24 costs as much as asking for 4,096. */

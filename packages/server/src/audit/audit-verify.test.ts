@@ -6,6 +6,7 @@ import { openWriter } from "../store/sqlite/open.ts";
 import { anActor } from "../testing/actor.ts";
 import { countEvents } from "../testing/events.ts";
 import { createTestLog } from "../testing/log.ts";
+import { setMistyped } from "../testing/mistyped.ts";
 import { aLease, anEvent, aVersion } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import type { Cleanup } from "../testing/store.ts";
@@ -45,6 +46,24 @@ async function setUp(t: Cleanup) {
 	};
 	return { ...rules, write, checkpoint, tamper, verify };
 }
+
+/** Values that no event and no checkpoint has, and the number that a verification names: of the event, or of the checkpoint. */
+const MISTYPED: [table: string, column: string, value: string, named: number][] = [
+	["audit_event", "data", "iif(seq = 5, NULL, data)", 5],
+	["audit_event", "data", `iif(seq = 5, 'no facts "key_set":"', data)`, 5],
+	["audit_checkpoint", "signature", "NULL", 12],
+	["audit_checkpoint", "key_id", "NULL", 12],
+];
+
+for (const [table, column, value, seq] of MISTYPED)
+	test(`a verification names what another program wrote that is no ${column}: ${value}`, async (t) => {
+		const { verify, checkpoint, file } = await setUp(t);
+		assert.equal((await checkpoint()).seq, 12);
+		const db = openWriter(file);
+		tamperWith(db, () => setMistyped(db, table, column, value));
+		db.close();
+		assert.deepEqual(await verify(), { status: "altered", seq, checkpoints: 1, is_anchored: false });
+	});
 
 const WITHOUT_TRIGGERS = ["audit_key", "audit_key_part", "audit_key_in_part", "audit_key_set", "audit_part_in_set"]
 	.map((table) => `DROP TRIGGER ${table}_keep; DROP TRIGGER ${table}_stay`)

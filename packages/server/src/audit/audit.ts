@@ -41,6 +41,8 @@ export interface VerifyNeeds extends AuditNeeds {
 		checkIntegrity(): Promise<{ access: string[]; content: string[] }>;
 	};
 	verifications: Pick<AccountSemaphore, "run">;
+	/** Opens everything that is sealed, and says what does not open. */
+	openEverything(): Promise<{ unopened: string[] }>;
 }
 
 /** A caller's filter of the log. */
@@ -178,7 +180,7 @@ export interface Verification extends Omit<ChainReport, "status">, Comparison {
 	 * `rows_altered`: other rows do not fit their MACs or the tip.
 	 */
 	status: ChainReport["status"] | "rows_differ" | "events_differ" | "rows_altered";
-	/** Rows that the integrity check found altered, also where no event names them: values, versions, leases, the server's own records. */
+	/** Rows that were found altered, also where no event names them: values, versions, leases, the server's own records; and what does not open. */
 	altered: string[];
 	/** Signed checkpoints compared. */
 	checkpoints: number;
@@ -211,7 +213,9 @@ async function verify(needs: VerifyNeeds, actor: Actor, outside: Anchor | undefi
 	// A log that was altered proves nothing about rows.
 	const compared = report.status === "intact" ? await needs.store.audit.compare() : NOT_COMPARED;
 	const { access, content } = await needs.store.checkIntegrity();
-	const altered = [...access, ...content];
+	// No MAC covers what is sealed: it opens in its own row, or not at all.
+	const { unopened } = await needs.openEverything();
+	const altered = [...access, ...content, ...unopened];
 	const status = statusOf(report, compared, altered);
 	const facts = { status, last_seq: report.last.seq };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "audit.verified", undefined, facts));

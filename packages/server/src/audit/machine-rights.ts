@@ -3,6 +3,7 @@ import { tokenLabel } from "../tokens/model.ts";
 import { trustFacts } from "../trusts/model.ts";
 import type { Difference, When } from "./comparison.ts";
 import type { StoredEvent } from "./model.ts";
+import { factsIn, rolesIn } from "./stored-json.ts";
 
 type TrustRow = Parameters<typeof trustFacts>[0];
 
@@ -119,7 +120,8 @@ export class LoggedMachines {
 	/** Takes the next event of one of the types; it ignores others. */
 	take(event: StoredEvent): void {
 		if (!(event.type in this.#effects)) return;
-		this.#effects[event.type as MachineType](event, JSON.parse(event.data) as Facts);
+		const facts = factsIn(event.data);
+		if (facts !== undefined) this.#effects[event.type as MachineType](event, facts as Facts);
 	}
 
 	/** Compares the rows with the events taken. */
@@ -222,6 +224,5 @@ type Kind = "machine" | "machine_token" | "trust";
 const keyOf = (kind: Kind, id: string) => `${kind}\n${id}`;
 
 function termsOf({ realm_id, name, role, scopes, environment, engines }: MachineRows["machines"][number]): string {
-	const roles = engines === null ? "" : (JSON.parse(engines) as string[]).join();
-	return JSON.stringify([realm_id, name, role, scopes, environment ?? "", roles]);
+	return JSON.stringify([realm_id, name, role, scopes, environment ?? "", rolesIn(engines)]);
 }

@@ -18,8 +18,11 @@ export async function proveLog(
 	outside: Anchor | undefined,
 ): Promise<{ report: ChainReport; checkpoints: number }> {
 	const isOurs = (checkpoint: Checkpoint) => {
-		const key = keyring.checkpoint().byId.get(checkpoint.key_id.toString("hex"));
-		return key?.verify(checkpointText(checkpoint), checkpoint.signature) === true;
+		const { hash, key_id, signature } = checkpoint;
+		// Another program may have stored any other value.
+		if (![hash, key_id, signature].every((bytes: unknown) => Buffer.isBuffer(bytes))) return false;
+		const key = keyring.checkpoint().byId.get(key_id.toString("hex"));
+		return key?.verify(checkpointText(checkpoint), signature) === true;
 	};
 	let checkpoints = 0;
 	let forged: number | undefined;

@@ -4,6 +4,7 @@ import type { Difference, When } from "./comparison.ts";
 import type { GrantingRows } from "./granting-rows.ts";
 import type { GrantingType } from "./granting-types.ts";
 import type { StoredEvent } from "./model.ts";
+import { factsIn, rolesIn } from "./stored-json.ts";
 
 type Kind = Difference["kind"];
 
@@ -102,7 +103,8 @@ export class LoggedRights {
 
 	/** Takes the next event; it ignores those of other types. */
 	take(event: StoredEvent): void {
-		this.#effects[event.type as GrantingType]?.(event, JSON.parse(event.data) as Facts);
+		const facts = factsIn(event.data);
+		if (facts !== undefined) this.#effects[event.type as GrantingType]?.(event, facts as Facts);
 	}
 
 	/** Compares the rows with the events taken. */
@@ -283,8 +285,7 @@ function* rightsOf(rows: GrantingRows): Generator<{ kind: Kind; id: string; righ
 	for (const { realm_id, user_id, role } of rows.bindings) yield of("binding", `${realm_id} ${user_id}`, role);
 	for (const token of rows.tokens) {
 		const { id, user_id, scopes, realm_id, environment, engines, expires_at } = token;
-		const roles = engines === null ? "" : (JSON.parse(engines) as string[]).join();
-		const terms = tokenTerms(user_id, scopes, [realm_id ?? "", environment ?? "", roles]);
+		const terms = tokenTerms(user_id, scopes, [realm_id ?? "", environment ?? "", rolesIn(engines)]);
 		yield { kind: "token", id, right: { terms, until: expires_at ?? NEVER, label: tokenLabel(token) } };
 	}
 	for (const { id, engine, realm_id } of rows.configs) yield of("engine", `${engine} ${realm_id}`, id);

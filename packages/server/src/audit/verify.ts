@@ -1,5 +1,6 @@
 import { eventHash, GENESIS } from "./chain.ts";
 import type { Anchor, ChainReport, StoredEvent } from "./model.ts";
+import { factsIn } from "./stored-json.ts";
 
 /** Recomputes a chain, one event after another. */
 export interface Verification {
@@ -24,7 +25,8 @@ export function beginVerification(anchors: readonly Anchor[]): Verification {
 	return {
 		take(event, isNamed = true) {
 			const seq = last.seq + 1;
-			const hash = eventHash(last.hash, { ...event, seq });
+			// Only texts have a hash.
+			const hash = areTexts(event) ? eventHash(last.hash, { ...event, seq }) : GENESIS;
 			const isAnchored = (expected.get(seq) ?? []).every((anchor) => isHash(hash, anchor.hash));
 			const isAsWritten = areTexts(event) && event.seq === seq && isHash(hash, event.hash);
 			isAltered ||= !isAsWritten || !isAnchored || !isNamed;
@@ -65,9 +67,11 @@ export function verifyChain(
 	return verification.report();
 }
 
-/** Finds the set of keys that an event refers to. */
-export function keySetIn({ data }: Pick<StoredEvent, "data">): string | undefined {
-	if (!data.includes('"key_set":"')) return undefined;
-	const { key_set } = JSON.parse(data) as { key_set?: unknown };
+const KEY_SET = '"key_set":"';
+
+/** Finds the set of keys that an event refers to; undefined also for one that another program stored without facts. */
+export function keySetIn({ data }: { data: unknown }): string | undefined {
+	if (typeof data !== "string" || !data.includes(KEY_SET)) return undefined;
+	const key_set = factsIn(data)?.key_set;
 	return typeof key_set === "string" ? key_set : undefined;
 }

@@ -40,18 +40,26 @@ const NAMES: { [Kind in SealedKind]: (row: SealedRows[Kind]) => string } = {
 /** Characters of a name: another program may have written any. */
 const MOST_CHARACTERS = 400;
 
+/** Checks that every sealed row of the database opens. */
+export async function checkSealed(needs: SealedNeeds, signal: AbortSignal): Promise<Check[]> {
+	const { opened, unopened } = await openEverything(needs, signal);
+	return unopened.length === 0 ? [ok("sealed", `all ${opened} sealed rows open`)] : unopened.map(failedCheck);
+}
+
 /**
- * Opens every sealed row of the database, some at a time, and names those that do not open. Values leave memory as soon as they were opened.
+ * Opens every sealed row of the database, some at a time, and says which do not open. Values leave memory as soon as they were opened.
  * Design: §13
  */
-export function checkSealed(needs: SealedNeeds, signal: AbortSignal): Promise<Check[]> {
+export function openEverything(
+	needs: SealedNeeds,
+	signal: AbortSignal,
+): Promise<{ opened: number; unopened: string[] }> {
 	return withDatabase(needs, signal, async (database) => {
 		const tally = { opened: 0, failed: 0, names: [] as string[] };
 		for (const kind of Object.keys(NAMES) as SealedKind[]) await openAll(needs, database, kind, tally);
 		const { opened, failed, names } = tally;
-		if (failed === 0) return [ok("sealed", `all ${opened} sealed rows open`)];
-		const checks = names.map((name): Check => failedCheck(`${name} does not open`));
-		return failed > names.length ? [...checks, failedCheck(`${failed - names.length} more do not open`)] : checks;
+		const more = failed > names.length ? [`${failed - names.length} more do not open`] : [];
+		return { opened, unopened: [...names.map((name) => `${name} does not open`), ...more] };
 	});
 }
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { sealRecord } from "../crypto/seal.ts";
+import { madeAtMs } from "../system.ts";
 import { countEvents, eventsAfter } from "../testing/events.ts";
-import { anEvent, newId } from "../testing/rows.ts";
+import { anEvent, newIdAt } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { convertMappings, createMappingsCheck } from "./former-mappings.ts";
 import { openProvider } from "./providers.ts";
@@ -14,11 +15,24 @@ const check = createMappingsCheck(needs);
 const root = await addAccount(store);
 
 const SET_AT = "2030-01-01T00:00:00.000Z";
-const BEFORE = "2029-12-31T23:59:59.999Z";
+const SET_MS = Date.parse(SET_AT);
+/** A time that another program wrote: no MAC covers it. */
+const MADE_UP = "2020-01-01T00:00:00.000Z";
+
+/** Makes a realm this many milliseconds after the providers were set, as its id says. */
+const realmAt = (ms: number, slug?: string) =>
+	addRealm(store, root, { id: newIdAt(SET_MS + ms), created_at: MADE_UP, ...(slug !== undefined && { slug }) });
 
 /** Stores a provider as a release before realms were kept by id did. */
 async function addFormer(name: string, role_mappings: object[]) {
-	const row = { id: newId(), name, type: "oidc", display_name: name, created_by: root.id, created_at: SET_AT } as const;
+	const row = {
+		id: newIdAt(SET_MS),
+		name,
+		type: "oidc",
+		display_name: name,
+		created_by: root.id,
+		created_at: SET_AT,
+	} as const;
 	const context = {
 		label: "sso_provider.sealed",
 		realm_id: "",
@@ -39,8 +53,8 @@ async function mappingsOf(name: string) {
 }
 
 test("a mapping from before gets the id of a realm that is older than it, and one that cannot be determined grants nothing", async () => {
-	const older = await addRealm(store, root, { created_at: BEFORE });
-	const younger = await addRealm(store, root, { created_at: SET_AT });
+	const older = await realmAt(-1);
+	const younger = await realmAt(0);
 	const slugs = [older.slug, younger.slug, "no-such-realm"];
 	const row = await addFormer(
 		"corp",
@@ -56,11 +70,12 @@ test("a mapping from before gets the id of a realm that is older than it, and on
 	assert.deepEqual(await mappingsOf("corp"), converted);
 	const now = await store.sso.provider("corp");
 	assert.deepEqual([now?.created_by, now?.created_at, now?.id === row.id], [root.id, SET_AT, false]);
+	assert.equal(madeAtMs(now?.id ?? ""), SET_MS, "realms that are made now stay younger");
 	assert.deepEqual(await eventsAfter(store, start), [
 		["sso.provider.set", { provider: "corp", provider_id: now?.id, provider_type: "oidc" }],
 	]);
 	await store.realms.remove({ id: older.id, deleted_at: SET_AT }, anEvent());
-	await addRealm(store, root, { slug: "no-such-realm", created_at: BEFORE.replace("2029", "2031") });
+	await realmAt(1, "no-such-realm");
 	await convertMappings(needs);
 	assert.deepEqual(await mappingsOf("corp"), converted, "once is enough");
 	const [found, ...others] = await check();
@@ -72,7 +87,7 @@ test("a mapping from before gets the id of a realm that is older than it, and on
 });
 
 test("a provider that does not open is left alone, and the others are converted", async () => {
-	const realm = await addRealm(store, root, { created_at: BEFORE });
+	const realm = await realmAt(-1);
 	const mappings = [{ group: "ops", realm: realm.slug, role: "viewer" }];
 	const broken = await addFormer("broken", mappings);
 	const sealed = Buffer.from("of another");

@@ -1,7 +1,7 @@
 import { systemEvent } from "../audit/model.ts";
 import type { Check } from "../doctor/model.ts";
 import type { Log } from "../log.ts";
-import type { System } from "../system.ts";
+import { madeAtMs, type System, withTimeOf } from "../system.ts";
 import type { ProviderRow, SsoStore } from "./model.ts";
 import { openProvider, type Provider, type ProviderNeeds, sealProvider } from "./providers.ts";
 import { findRealms, hasRealm, type RealmNeeds, type StoredMapping } from "./role-mappings.ts";
@@ -29,16 +29,15 @@ export async function convertMappings(needs: ConversionNeeds): Promise<void> {
 	}
 }
 
-async function convert(
-	{ store }: RealmNeeds,
-	{ is, created_at }: Provider,
-): Promise<readonly StoredMapping[] | undefined> {
+async function convert({ store }: RealmNeeds, { id, is }: Provider): Promise<readonly StoredMapping[] | undefined> {
 	const stored = is.settings.role_mappings;
 	const former = stored.flatMap((mapping) => (hasRealm(mapping) ? [] : [mapping]));
 	const realms = await findRealms(store.realms, former);
+	// No MAC covers `created_at`; one covers each id.
+	const set_ms = madeAtMs(id);
 	const realmOf = (mapping: StoredMapping) => {
 		const realm = hasRealm(mapping) ? undefined : realms.get(mapping.realm);
-		return realm !== undefined && realm.created_at < created_at ? realm.id : undefined;
+		return realm !== undefined && madeAtMs(realm.id) < set_ms ? realm.id : undefined;
 	};
 	if (former.every((mapping) => realmOf(mapping) === undefined)) return undefined;
 	return stored.map((mapping) => {
@@ -53,8 +52,8 @@ async function rewrite(
 	{ is }: Provider,
 	role_mappings: readonly StoredMapping[],
 ): Promise<void> {
-	// With another id, the settings from before do not open any more.
-	const id = needs.system.uuid();
+	// With another id, the settings from before do not open any more; its time stays that of the settings.
+	const id = withTimeOf(row.id, needs.system.uuid());
 	const sealed = await sealProvider(needs, { ...row, id }, { ...is.settings, role_mappings });
 	const facts = { provider: row.name, provider_id: id, provider_type: row.type };
 	const event = systemEvent(needs.system.now(), "sso.provider.set", undefined, facts);

@@ -1,6 +1,6 @@
 import { systemEvent } from "../audit/model.ts";
 import type { Log } from "../log.ts";
-import type { System } from "../system.ts";
+import { type System, withTimeOf } from "../system.ts";
 import { convertMappings } from "./former-mappings.ts";
 import type { SsoStore } from "./model.ts";
 import { openProvider, type Provider, type ProviderNeeds, sealProvider } from "./providers.ts";
@@ -24,8 +24,8 @@ export async function addRequestKeys(needs: RequestKeyNeeds): Promise<void> {
 		try {
 			const { is } = (await openProvider(needs, row)) as Provider<"saml">;
 			if (is.settings.request_key !== undefined) continue;
-			// With another id, the settings from before do not open any more.
-			const id = needs.system.uuid();
+			// With another id, the settings from before do not open any more; its time stays that of the settings.
+			const id = withTimeOf(row.id, needs.system.uuid());
 			const settings = { ...is.settings, request_key: await createRequestKey(needs.system) };
 			const sealed = await sealProvider(needs, { ...row, id }, settings);
 			const facts = { provider: row.name, provider_id: id, provider_type: row.type };

@@ -59,7 +59,7 @@ export async function showMappings({ store }: RealmNeeds, stored: readonly Store
 export async function findRealms(
 	realms: Pick<RealmStore, "access">,
 	mappings: readonly GivenMapping[],
-): Promise<Map<string, Pick<Realm, "id" | "created_at"> | undefined>> {
+): Promise<Map<string, Pick<Realm, "id"> | undefined>> {
 	const slugs = [...new Set(mappings.map(({ realm }) => realm))];
 	return new Map(await Promise.all(slugs.map(async (slug) => [slug, await realms.access(slug, "")] as const)));
 }

@@ -2,6 +2,7 @@ import type { Difference, StrangeEvent, When } from "../audit/comparison.ts";
 import type { Strange } from "../audit/event-makers.ts";
 import type { StoredEvent } from "../audit/model.ts";
 import type { Misnamed } from "../audit/named-rows.ts";
+import { factsIn } from "../audit/stored-json.ts";
 import type { RowTable } from "./row-kinds.ts";
 
 /** How a report shows a table's rows: the kind, and SQL of either store for the id and for a name that people know. */
@@ -81,7 +82,7 @@ export function describeRow(
 
 function gone(name: string, event: StoredEvent | undefined): ShownRow {
 	const id = name.split("/").slice(1).map(decodeURIComponent).join("/");
-	const facts = JSON.parse(event?.data ?? "{}") as { user_id?: unknown; engine?: unknown };
+	const facts: { user_id?: unknown; engine?: unknown } = factsIn(event?.data) ?? {};
 	const isBinding = event?.type === "policy.binding.created";
 	const text = [facts.engine, event?.realm].filter((part) => typeof part === "string" && part !== "").join(" ");
 	return { id: isBinding ? `${event.realm_id} ${facts.user_id}` : id, name: text === "" ? undefined : text };

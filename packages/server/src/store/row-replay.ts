@@ -3,6 +3,7 @@ import type { Comparison } from "../audit/comparison.ts";
 import { EventMakers, type MakerFacts, type Strange } from "../audit/event-makers.ts";
 import type { StoredEvent } from "../audit/model.ts";
 import { type Misnamed, NamedRows } from "../audit/named-rows.ts";
+import { factsIn } from "../audit/stored-json.ts";
 import { createRowMacs, type RowKey, type RowValue, valuesIn } from "../crypto/row-macs.ts";
 import { system } from "../system.ts";
 import type { RowTable } from "./row-kinds.ts";
@@ -64,9 +65,10 @@ export function createRowReplay(keys: readonly RowKey[], isMine: (name: string) 
 		addRow: rowAdder(current, keys, isMine),
 		take(event) {
 			const { seq, timestamp, type, data } = event;
-			const isNaming = data.includes('"rows":"');
+			const isNaming = String(data).includes('"rows":"');
 			if (named.from === undefined && !isNaming) return;
-			const facts = JSON.parse(data) as MakerFacts & { rows?: unknown };
+			const facts: (MakerFacts & { rows?: unknown }) | undefined = factsIn(data);
+			if (facts === undefined) return;
 			const rows = typeof facts.rows === "string" ? namedIn(facts.rows, isMine) : [];
 			if (isNaming || type === "backup.restored") named.take(event, rows);
 			if (named.from === undefined) return;

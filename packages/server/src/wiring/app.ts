@@ -13,6 +13,7 @@ import { createComparisons, createKeyLists } from "../console/large-pages.ts";
 import { WIDTHS } from "../crypto/argon2.ts";
 import { createSessionTokens } from "../crypto/session.ts";
 import { doctorRoutes } from "../doctor/routes.ts";
+import { openEverything } from "../doctor/sealed.ts";
 import { createEngineCalls, createRoleCheck } from "../engines/engines.ts";
 import { leaseLimits } from "../engines/limits.ts";
 import { engineRoutes } from "../engines/routes.ts";
@@ -99,14 +100,15 @@ export function wireApp(parts: AppParts) {
 		...leaseRoutes({ ...needs, ...parts.engines }),
 		...revocationRoutes({ ...needs, ...parts.engines }),
 		...operatorSyncRoutes({ ...secrets, isComplete: parts.isComplete }),
-		...auditRoutes({ ...needs, verifications }),
+		...auditRoutes({ ...needs, verifications, openEverything: server.openEverything }),
 		...careRoutes(server),
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const { trusted_proxies } = config;
-	const pages = wireConsole(parts, metrics, { ...secrets, ...signing, ...sso, ...semaphores, issuer_keys, server });
+	const rules = { ...secrets, ...signing, ...sso, ...semaphores, issuer_keys, server };
+	const pages = wireConsole(parts, metrics, { ...rules, openEverything: server.openEverything });
 	const { keepUp } = store;
 	const app = createApp(
 		{ log, metrics, newHeaders, limits, ...made, trusted_proxies, identify, isAltered, keepUp, pages },
@@ -141,12 +143,14 @@ const createSearch = () => ({
 
 /** Makes the dependencies of the rules about the server itself. */
 function createServerNeeds<Needs extends object>(parts: AppParts, needs: Needs) {
-	const { log, master, renewal } = parts;
+	const { keyring, log, master, renewal } = parts;
+	const doctor = { ...needs, ...wireDoctor(parts) };
 	return {
 		backups: { ...needs, ...parts.backups, log, master },
 		keys: { ...needs, master, renewRows: renewal.start },
-		doctor: { ...needs, ...wireDoctor(parts) },
+		doctor,
 		nodes: needs,
+		openEverything: () => openEverything({ ...doctor, keyring }, new AbortController().signal),
 	};
 }
 

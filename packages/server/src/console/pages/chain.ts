@@ -31,7 +31,7 @@ async function chain(needs: ChainPageNeeds, { actor, token }: Visit): Promise<Pa
 	return {
 		...ofServer("Health", actor),
 		title: "The audit log's chain",
-		body: html`<p>Each event is hashed with the one before it, and the server signs the state of the log once a minute while events arrive. Verifying reads the whole log, compares it with each signed state, and compares what people may do with what the log says they were granted.</p>
+		body: html`<p>Each event is hashed with the one before it, and the server signs the state of the log once a minute while events arrive. Verifying reads the whole log, compares it with each signed state, compares what people may do with what the log says they were granted, and opens everything that is sealed.</p>
 <p>The log has ${events} events. Keep this line elsewhere: with it, you notice even a log that was cut off.</p><pre>${events} ${hash.toString("hex")}</pre>
 <h2>Last signed and verified</h2>${await stateOf(needs, proof)}<form method="post" action="/console/chain">${token}<p><button>Verify it now</button></p></form>`,
 		commands: [command`svc audit verify`, command`svc audit verify --seq ${events} --hash ${hash.toString("hex")}`],

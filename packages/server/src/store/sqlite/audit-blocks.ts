@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import type { StoredEvent } from "../../audit/model.ts";
+import { factsIn } from "../../audit/stored-json.ts";
 
 /** Events in a block: their offsets fit into a byte each. */
 export const BLOCK = 256;
@@ -29,7 +30,7 @@ const ENVIRONMENTS = ["environment", "from_environment", "to_environment"];
 
 /** Names the terms by which an event is found. */
 export function termsOf({ type, actor, realm_id, realm, data }: Termed): string[] {
-	const facts = factsIn(data);
+	const facts = factsIn(data) ?? {};
 	const { token_id, key, key_set } = facts;
 	const terms = [TERM.type(type), TERM.actor(actor), TERM.realm(realm_id)];
 	if (type === "access.denied") terms.push(TERM.denied(realm_id));
@@ -132,15 +133,6 @@ function partsFor(blocks: readonly Buffer[]): Part[] {
 			counts[part] = (counts[part] ?? 0) + 1;
 		}
 	return Array.from(counts, (count) => ({ entries: Buffer.allocUnsafe(count * (HASH + OFFSET.segment)), end: 0 }));
-}
-
-/** Reads an event's facts. Another program may have stored none. */
-function factsIn(data: string): Record<string, unknown> {
-	try {
-		return (JSON.parse(data) as Record<string, unknown> | null) ?? {};
-	} catch {
-		return {};
-	}
 }
 
 const EVENTS_OF =

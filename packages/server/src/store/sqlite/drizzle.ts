@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 const require = createRequire(import.meta.url);
 
 export const { drizzle } = require("drizzle-orm/better-sqlite3") as typeof import("drizzle-orm/better-sqlite3");
-export const { sqliteTable, text, integer, blob } =
+export const { sqliteTable, text, integer, customType } =
 	require("drizzle-orm/sqlite-core") as typeof import("drizzle-orm/sqlite-core");
 export const {
 	and,

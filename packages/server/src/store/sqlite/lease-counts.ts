@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { partialSums, type Summands } from "./partial-sums.ts";
+import { asTexts, partialSums, type Summands } from "./partial-sums.ts";
 
 const COLUMNS = ["engine", "config_realm_id", "state"];
 
@@ -8,7 +8,7 @@ const LEASES: Summands = {
 	rows: `SELECT rowid AS at, ${COLUMNS.join(", ")}, 1 AS amount FROM main.lease NOT INDEXED WHERE rowid >= @from`,
 };
 
-const KEPT = `SELECT ${COLUMNS.join(", ")}, count AS amount FROM main.lease_count`;
+const KEPT = `SELECT ${asTexts(COLUMNS)}, coalesce(CAST(count AS INTEGER), 0) AS amount FROM main.lease_count`;
 
 /** Tells whether the counts of leases are those of the rows. It reads every lease. */
 export function areLeasesCounted(db: Database): boolean {

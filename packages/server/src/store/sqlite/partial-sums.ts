@@ -20,13 +20,16 @@ export interface PartialSum {
 	[column: string]: unknown;
 }
 
+/** Selects columns as text, also where another program wrote a value of a type that they never have. */
+export const asTexts = (columns: readonly string[]) =>
+	columns.map((name) => `CAST(${name} AS TEXT) AS ${name}`).join(", ");
+
 /** Sums up many rows by groups, some rows at a time. A group has a sum in each step that finds rows of it. */
 export function* partialSums(db: Database, { by, rows }: Summands): Generator<PartialSum> {
-	const columns = by.join(", ");
 	const step = db
 		.prepare(
-			`SELECT ${columns}, sum(amount) AS amount, count(*) AS count, max(at) AS last
-				FROM (${rows} ORDER BY at LIMIT ${STEP_ROWS}) GROUP BY ${columns}`,
+			`SELECT ${asTexts(by)}, coalesce(sum(amount), 0) AS amount, count(*) AS count, max(at) AS last
+				FROM (${rows} ORDER BY at LIMIT ${STEP_ROWS}) GROUP BY ${by.join(", ")}`,
 		)
 		.safeIntegers();
 	for (let from = FIRST, count = STEP_ROWS; count === STEP_ROWS && from <= LAST; ) {

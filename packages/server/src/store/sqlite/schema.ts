@@ -6,8 +6,14 @@ import type { Environment } from "../../messages.ts";
 import type { Role } from "../../policy/model.ts";
 import type { ProviderType } from "../../sso/model.ts";
 import type { TrustType } from "../../trusts/model.ts";
-import { blob, integer, sqliteTable, text } from "./drizzle.ts";
+import { customType, integer, sqliteTable, text } from "./drizzle.ts";
 import { verified } from "./row-guard.ts";
+
+/** Bytes. A value of another type, which only another program writes, becomes none, which open nothing. */
+const bytes = customType<{ data: Buffer }>({
+	dataType: () => "blob",
+	fromDriver: (value) => (Buffer.isBuffer(value) ? value : Buffer.alloc(0)),
+});
 
 /** The tables as reads see them, those whose rows authenticate themselves through views that leave out what was altered; audit-log.ts reads the log. The full schema, with checks, indexes and triggers, is in migrations.ts. */
 const metaColumns = { name: text().primaryKey(), value: text().notNull() };
@@ -17,11 +23,11 @@ export const meta = sqliteTable("meta", metaColumns);
 export const verifiedMeta = sqliteTable(verified("meta"), metaColumns);
 
 export const keyring = sqliteTable("keyring", {
-	id: blob({ mode: "buffer" }).primaryKey(),
+	id: bytes().primaryKey(),
 	purpose: text().$type<KeyPurpose>().notNull(),
 	realm_id: text().notNull(),
 	state: text().$type<"active" | "retired">().notNull(),
-	wrapped: blob({ mode: "buffer" }).notNull(),
+	wrapped: bytes().notNull(),
 	created_at: text().notNull(),
 });
 
@@ -44,7 +50,7 @@ export const session = sqliteTable(verified("session"), {
 });
 
 export const knownSource = sqliteTable(verified("known_source"), {
-	pair: blob({ mode: "buffer" }).primaryKey(),
+	pair: bytes().primaryKey(),
 	user_id: text().notNull(),
 	seen_at: text().notNull(),
 });
@@ -70,7 +76,7 @@ export const accountLimit = sqliteTable(verified("account_limit"), {
 
 export const resetCode = sqliteTable(verified("reset_code"), {
 	user_id: text().primaryKey(),
-	digest: blob({ mode: "buffer" }).notNull(),
+	digest: bytes().notNull(),
 	created_by: text().notNull(),
 	created_at: text().notNull(),
 	expires_at: text().notNull(),
@@ -79,7 +85,7 @@ export const resetCode = sqliteTable(verified("reset_code"), {
 export const invitation = sqliteTable(verified("invitation"), {
 	id: text().primaryKey(),
 	email: text().notNull(),
-	digest: blob({ mode: "buffer" }).notNull(),
+	digest: bytes().notNull(),
 	created_by: text().notNull(),
 	created_at: text().notNull(),
 	expires_at: text().notNull(),
@@ -97,7 +103,7 @@ export const factor = sqliteTable(verified("factor"), {
 	type: text().$type<Factor["type"]>().notNull(),
 	name: text(),
 	rp_id: text(),
-	sealed: blob({ mode: "buffer" }).notNull(),
+	sealed: bytes().notNull(),
 	last_step: integer().notNull(),
 	created_at: text().notNull(),
 	confirmed_at: text(),
@@ -105,7 +111,7 @@ export const factor = sqliteTable(verified("factor"), {
 
 export const recoveryCodes = sqliteTable(verified("recovery_codes"), {
 	user_id: text().primaryKey(),
-	digests: blob({ mode: "buffer" }).notNull(),
+	digests: bytes().notNull(),
 	created_at: text().notNull(),
 });
 
@@ -114,7 +120,7 @@ export const apiToken = sqliteTable(verified("api_token"), {
 	user_id: text().notNull(),
 	name: text().notNull(),
 	prefix: text().notNull(),
-	digest: blob({ mode: "buffer" }).notNull(),
+	digest: bytes().notNull(),
 	scopes: text().notNull(),
 	realm_id: text(),
 	environment: text(),
@@ -152,7 +158,7 @@ export const machineToken = sqliteTable(verified("machine_token"), {
 	machine_id: text().notNull(),
 	name: text().notNull(),
 	prefix: text().notNull(),
-	digest: blob({ mode: "buffer" }).notNull(),
+	digest: bytes().notNull(),
 	trust_id: text(),
 	created_by: text().notNull(),
 	created_at: text().notNull(),
@@ -197,7 +203,7 @@ export const secretVersion = sqliteTable(verified("secret_version"), {
 	created_at: text().notNull(),
 	comment: text().notNull(),
 	// Last, because a column behind it would cost as much to read as the value itself.
-	value: blob({ mode: "buffer" }).notNull(),
+	value: bytes().notNull(),
 });
 
 const configColumns = {
@@ -205,7 +211,7 @@ const configColumns = {
 	engine: text().notNull(),
 	realm_id: text().notNull(),
 	state: text().$type<EngineConfigRow["state"]>().notNull(),
-	sealed: blob({ mode: "buffer" }).notNull(),
+	sealed: bytes().notNull(),
 	created_by: text().notNull(),
 	created_at: text().notNull(),
 };
@@ -238,7 +244,7 @@ export const lease = sqliteTable("lease", {
 	last_error: text().notNull(),
 	fence: text().notNull(),
 	reason: text().$type<RevokeReason | "">().notNull(),
-	payload: blob({ mode: "buffer" }),
+	payload: bytes(),
 	created_at: text().notNull(),
 	delivered_at: text(),
 	closed_at: text(),
@@ -256,7 +262,7 @@ export const ssoProvider = sqliteTable(verified("sso_provider"), {
 	id: text().notNull(),
 	type: text().$type<ProviderType>().notNull(),
 	display_name: text().notNull(),
-	sealed: blob({ mode: "buffer" }).notNull(),
+	sealed: bytes().notNull(),
 	created_by: text().notNull(),
 	created_at: text().notNull(),
 });

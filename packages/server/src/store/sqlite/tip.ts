@@ -126,7 +126,8 @@ export function keepTip(
 	const alterations = schemaAlterations(db);
 	const blocks = blockWriter(db);
 	const seal = tipSealer(macs);
-	let known = version.get();
+	// The first transaction compares it, too: the schema may have been altered before the start.
+	let known: unknown;
 	let isOurs = true;
 	return {
 		point: () => ({ tip: chain.tip(), rows: ledger.state() }),
