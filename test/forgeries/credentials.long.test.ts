@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { columnsOf, type RowTable } from "../../packages/server/src/store/row-kinds.ts";
 import type { Answer, Api } from "../harness/client.ts";
 import { eventually } from "../harness/engine-world.ts";
-import { type Redis, skipWithoutRedis } from "../peers/redis.ts";
+import type { Redis } from "../peers/redis.ts";
 import { WITH_AN_AIM } from "./aims.ts";
 import { ofOtherTable } from "./other-tables.ts";
 import { OF_CONTENT, OVER_NEWER_CONTENT } from "./rollbacks.ts";
@@ -12,12 +12,9 @@ import { changed, ofRows, swapped } from "./rows.ts";
 import { options, useForgedWorld } from "./shared.ts";
 import { type Forgery, failures, forge, withServerOver } from "./trial.ts";
 
-const world = useForgedWorld();
 /** The rules of the credential's user in Redis, as the server made it. */
 let rules: string[];
-before(async () => {
-	if (skipWithoutRedis !== false) return;
-	const { redis, lease } = world();
+const world = useForgedWorld(async ({ redis, lease }) => {
 	rules = await rulesOf(redis, lease.username);
 });
 

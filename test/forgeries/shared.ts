@@ -5,11 +5,17 @@ import { createForgedWorld, type ForgedWorld } from "./world.ts";
 /** Options of a test that asks the world: it needs Redis. */
 export const options = { skip: skipWithoutRedis };
 
-/** Makes the world before the tests of a file, and removes it after them. @returns a function that finds it within a test */
-export function useForgedWorld(): () => ForgedWorld {
+/**
+ * Makes the world before the tests of a file, and removes it after them.
+ * @param prepare reads from it what the tests need: another `before` would not wait for it
+ * @returns a function that finds it within a test
+ */
+export function useForgedWorld(prepare?: (world: ForgedWorld) => Promise<void>): () => ForgedWorld {
 	let world: ForgedWorld | undefined;
 	before(async () => {
-		if (skipWithoutRedis === false) world = await createForgedWorld();
+		if (skipWithoutRedis !== false) return;
+		world = await createForgedWorld();
+		await prepare?.(world);
 	});
 	after(() => world?.close());
 	return () => {
