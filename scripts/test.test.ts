@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { skipWithoutStrip } from "../test/binary/built.ts";
 
 const PROGRAM = fileURLToPath(new URL("test.ts", import.meta.url));
 
@@ -24,13 +23,6 @@ writeFileSync(
 	import { setTimeout } from "node:timers/promises";
 	import { test } from "node:test";
 	test("a slow one fails", async () => { await setTimeout(200); assert.equal(1, 2); });`,
-);
-
-writeFileSync(
-	join(folder, "binary.test.mjs"),
-	`import { execFileSync } from "node:child_process";
-	import { test } from "node:test";
-	test("the binary runs", () => execFileSync(process.env.SVC_TEST_BINARY, ["version"]));`,
 );
 
 /** Runs the program without a trace of this run, which would keep it from running files. */
@@ -60,13 +52,4 @@ test("a run whose tests all pass exits with 0, and lists them on request", () =>
 
 test("a run without a file fails", () => {
 	assert.equal(testing([join(folder, "none.test.mjs")]).status, 1);
-});
-
-test("with --binary, test files get a single binary, which is gone afterwards", { skip: skipWithoutStrip }, () => {
-	const file = join(folder, "binary.test.mjs");
-	assert.equal(testing([file]).status, 1);
-	const temporary = mkdtempSync(join(folder, "tmp-"));
-	const { status, text } = testing(["--binary", file], { TMPDIR: temporary });
-	assert.equal(status, 0, text);
-	assert.deepEqual(readdirSync(temporary), []);
 });

@@ -50,6 +50,14 @@ function start({ assets }: Bundle): { loaded: string[]; log: string } {
 	return { loaded: JSON.parse(stdout) as string[], log: stderr };
 }
 
+test("the scripts are ASCII: a start reads each byte as a character", () => {
+	const { main, assets, scripts } = bundled;
+	for (const file of [main, ...scripts.map((name) => scriptOf(assets, name))]) {
+		const strange = /.{0,40}[^\0-\x7f].{0,40}/.exec(readFileSync(file, "utf8"));
+		assert.equal(strange?.[0], undefined, file);
+	}
+});
+
 test("the server says that it listens before it loads what only requests need", () => {
 	const { loaded, log } = start(bundled);
 	assert.doesNotMatch(log, /altered/);
@@ -58,19 +66,24 @@ test("the server says that it listens before it loads what only requests need", 
 });
 
 test("the server compares its database with the schema that the build has described", async () => {
-	const schema = new Map(JSON.parse(String(constants.SVC_SCHEMA)) as [string, string][]);
-	schema.delete("table realm");
-	const other = mkdtempSync(join(folder, "other-"));
-	const { log } = start(await bundle(other, { ...constants, SVC_SCHEMA: JSON.stringify([...schema]) }));
+	const described = /(?<quote>\\?")table realm\k<quote>/;
+	const script = scriptOf(bundled.assets, SERVER);
+	const text = readFileSync(script, "latin1");
+	assert.match(text, described);
+	const other = join(folder, "other.js");
+	writeFileSync(other, text.replace(described, "$<quote>table other$<quote>"), "latin1");
+	const { log } = start({ ...bundled, assets: { ...bundled.assets, [SERVER]: other } });
 	assert.match(log, /altered.*table realm/);
 });
 
 test("the functions that the writer's thread calls at a start are compiled beforehand", async () => {
-	const whole = await compileScripts(bundled, folder);
+	// The server starts the thread.
+	const few = { ...bundled, scripts: [SERVER, WRITER] };
+	const whole = await compileScripts(few, folder);
 	const cachedData = readFileSync(whole[`${WRITER}.compiled`] ?? "");
 	const text = readFileSync(scriptOf(bundled.assets, WRITER), "latin1");
 	assert.equal(new Script(text, { cachedData }).cachedDataRejected, false);
-	const least = readFileSync(compileRepeatably(bundled, folder)[`${WRITER}.compiled`] ?? "");
+	const least = readFileSync(compileRepeatably(few, folder)[`${WRITER}.compiled`] ?? "");
 	assert.ok(cachedData.length > 2 * least.length, `${cachedData.length} and ${least.length} bytes`);
 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Cli, createCli } from "../harness/cli.ts";
 import { type Api, api } from "../harness/client.ts";
-import { type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { fewAtOnce, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 import { type ForgedJwt, forgedJwts, PUBLISHED_KEYS } from "../peers/forged-jwts.ts";
 import { gitlabClaims, type Issuer, startIssuer } from "../peers/issuer.ts";
@@ -122,15 +122,17 @@ test("each kind of forged JWT ends a command with the same code and message", as
 	await trust(`add oidc forged ${named} --issuer ${issuer.issuer} --keys ${known} --audience svc-shop`);
 	const now_s = Math.floor(Date.now() / 1000);
 	const forged = forgedJwts({ issuer: issuer.issuer, audience: "svc-shop", now_s });
-	const ofEachKind = new Map(forged.filter(isSent).map((jwt) => [jwt.answer, jwt]));
-	assert.ok(ofEachKind.size > 10, `${ofEachKind.size}`);
+	// The first word of the server's reason: test/hostile/forged-jwts.test.ts sends all.
+	const ofEachKind = new Map(forged.filter(isSent).map((jwt) => [jwt.answer.split(" ")[0], jwt]));
+	assert.ok(ofEachKind.size > 6, `${ofEachKind.size}`);
 	const said = new Set<string>();
-	for (const { what, token, answer } of ofEachKind.values()) {
+	// No refusal is answered within 250 ms: they wait together.
+	await fewAtOnce([...ofEachKind.values()], async ({ what, token, answer }) => {
 		const job = await as({ SVC_MACHINE: `${slug}/forged`, SVC_ID_TOKEN: token, SVC_AUDIENCE: "svc-shop" });
 		const { code, stdout, stderr } = await job.run(["secret", "get", "DB_URL", "--realm", slug, "--env", "prod"]);
 		said.add([code, stdout, stderr.split("\n")[0]].join(" "));
 		assert.equal(said.size, 1, `${what} (${answer}): ${[...said].join("; ")}`);
 		assert.ok(!stderr.includes(token), what);
-	}
+	});
 	assert.match([...said].join(), new RegExp(`^3 {2}svc: .* ${slug}/forged\\b`));
 });

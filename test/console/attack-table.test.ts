@@ -1,9 +1,8 @@
 /* Attacks on every page and every form: the lists come from the console's own routes. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { endpointsOf } from "../../packages/server/src/console/endpoints.ts";
-import { ask, COOKIE, enter, ours, type PageAnswer, tokenOf } from "../harness/console.ts";
+import { ask, COOKIE, enter, ours, tokenOf } from "../harness/console.ts";
 import { type ConsoleWorld, PAGES, startConsoleWorld } from "../harness/console-world.ts";
 import { ok } from "../harness/expect.ts";
 import { apiToken, login, PASSWORD, unique } from "../harness/fixtures.ts";
@@ -22,19 +21,8 @@ before(async () => {
 });
 after(() => ends.disposeAsync());
 
-/** Asks as `ask` does, again when the server takes no further connection of one source for a moment. */
-async function send(
-	...asked: Parameters<typeof ask> extends [unknown, ...infer Rest] ? Rest : never
-): Promise<PageAnswer> {
-	for (let tries = 0; ; tries++) {
-		try {
-			return await ask(world.server, ...asked);
-		} catch (error) {
-			if (tries === 100 || !(error instanceof Error && "code" in error && error.code === "ECONNRESET")) throw error;
-			await sleep(100);
-		}
-	}
-}
+const send = (method: string, path: string, headers: Record<string, string>, form?: Record<string, string>) =>
+	ask(world.server, method, path, headers, form);
 
 /** Addresses of the pages that need a session. */
 const addresses = () => PAGES.filter(({ isPublic }) => !isPublic).map(({ path }) => path(world.slug, world.ids));

@@ -118,15 +118,11 @@ test(
 		};
 		const { "f.allowed_realms": _, ...nowhere } = form;
 		assert.match((await send(session, nowhere))[1], /^allowed_realms\b/);
-		assert.deepEqual(await send(session, { ...form, "f.max_connections": "many" }), [
-			400,
-			"max_connections must be a number",
-		]);
+		const [refused, why] = await send(session, { ...form, "f.max_connections": "many" });
+		assert.deepEqual([refused, why.split(" ")[0]], [400, "max_connections"]);
 		assert.equal((await send(session, { ...form, "f.role_capabilities": "{" }))[0], 400);
-		assert.deepEqual(await send(session, form), [
-			303,
-			"The configuration is stored. It takes effect immediately: healthy",
-		]);
+		const [kept, state] = await send(session, form);
+		assert.deepEqual([kept, /: healthy$/.test(state)], [303, true], state);
 		const { max_connections, default_ttl, tls, password, ...rest } = await stored();
 		assert.deepEqual([max_connections, default_ttl, tls, password], [7, "1h", false, "********"]);
 		assert.deepEqual([rest.allowed_realms, "exclusive" in rest], [[world.slug], false]);
@@ -149,7 +145,7 @@ test(
 		const path = `/realms/${world.slug}/engines/keyvalue/config`;
 		assert.equal((await world.client.get<object>(path, { token: world.admin.token })).status, 200);
 		for (const where of [`keyvalue/remove?realm=${world.slug}`, "keyvalue/remove"])
-			assert.deepEqual(await send(session, {}, where), [303, "The configuration is removed."]);
+			assert.equal((await send(session, {}, where))[0], 303);
 		assert.equal((await send(session, form, "keyvalue?realm=nowhere"))[0], 404);
 		assert.equal((await send(session, form, "nothing"))[0], 404);
 	},
@@ -178,7 +174,7 @@ test("a third party's schema is shown as text, and only as much of it as fits a 
 	])
 		assert.ok(text.includes(where), where);
 	assert.ok((text.match(/&lt;img src=x onerror=/g) ?? []).length >= 6);
-	assert.match((await ask(world.server, "GET", "/console/engines/wide", session)).text, /too many fields for a page/);
+	assert.doesNotMatch((await ask(world.server, "GET", "/console/engines/wide", session)).text, /name="f\./);
 });
 
 test("what was typed is kept for its own session and form alone", skip, async () => {
@@ -186,10 +182,10 @@ test("what was typed is kept for its own session and form alone", skip, async ()
 	const typed = { "f.address": "127.0.0.1:1", "f.password": TYPED, "f.allowed_realms": world.slug };
 	assert.equal((await send(mine, { action: "try", ...typed }))[0], 409);
 	const form = await ask(world.server, "GET", "/console/engines/keyvalue", mine);
-	assert.match(form.text, /What you typed is not stored/);
+	assert.match(form.text, /name="action" value="again"/);
 	assert.doesNotMatch(form.text, new RegExp(TYPED));
 	const others = await ask(world.server, "GET", "/console/engines/keyvalue", other);
-	assert.doesNotMatch(others.text, /What you typed is not stored/);
+	assert.doesNotMatch(others.text, /name="action" value="again"/);
 	assert.equal((await send(other, { action: "keep" }))[0], 409);
 	assert.equal((await send(mine, { action: "keep" }, "documentdb"))[0], 409);
 	assert.equal((await send(mine, { action: "keep", ...typed, "f.address": "evil.test:1" }))[0], 303);

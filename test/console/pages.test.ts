@@ -52,8 +52,7 @@ test("only an admin gives, changes and removes roles on the Members page", async
 		new RegExp(`${ada.email}\\s+admin \\(owns the realm\\)\\s+${bob.email}\\s+member`),
 	);
 	assert.equal(await roleOf(), undefined);
-	const given = await send("members", { action: "add", email: eve.email, role: "viewer" });
-	assert.deepEqual(given, [303, "The role is given. It takes effect immediately."]);
+	assert.equal((await send("members", { action: "add", email: eve.email, role: "viewer" }))[0], 303);
 	assert.equal(await roleOf(), "viewer");
 	assert.equal((await send("members", { action: "add", email: eve.email, role: "viewer" }))[0], 409);
 	const change = { user_id: eve.id, role: "member" };
@@ -62,7 +61,11 @@ test("only an admin gives, changes and removes roles on the Members page", async
 	assert.equal((await send("members", { action: "change", ...change, role: "king" }))[0], 400);
 
 	const his = await enter(server, bob);
-	assert.doesNotMatch(await read("members", his), /Give the role|Invite|Remove|Change/);
+	const members = async (who: { cookie: string }) =>
+		(await ask(server, "GET", `/console/realms/${slug}/members`, who)).text;
+	const forms = /name="action" value="(?:add|change|remove)"/g;
+	assert.equal(new Set((await members(session)).match(forms)).size, 3);
+	assert.doesNotMatch(await members(his), forms);
 	assert.equal((await send("members", { action: "remove", ...change }, his))[0], 403);
 	assert.equal(await roleOf(), "member");
 	assert.equal((await send("members", { action: "remove", ...change }))[0], 303);
@@ -127,8 +130,8 @@ test("the page Audit of the server shows what the API lists, by person and token
 		new RegExp(`/console/audit\\?actor=${encodeURIComponent(bob.email)}"`),
 	);
 	const account = await of("/console/account", his);
-	assert.match(account, new RegExp(`/console/audit\\?actor=${encodeURIComponent(bob.email)}">What you did<`));
-	assert.match(account, new RegExp(`/console/audit\\?token=${id}" aria-label="What the token ${name} did"`));
+	assert.match(account, new RegExp(`/console/audit\\?actor=${encodeURIComponent(bob.email)}"`));
+	assert.match(account, new RegExp(`/console/audit\\?token=${id}" aria-label="[^"]*\\b${name}\\b`));
 	assert.match(await of("/console/audit?env=dev&realm="), /data-label="Realm" class="whole">\S/);
 	assert.equal((await ask(server, "GET", "/console/audit?env=nowhere", session)).status, 400);
 	for (const who of [session, his]) assert.match(await of("/console/health", who), /href="\/console\/audit"/);
@@ -136,7 +139,8 @@ test("the page Audit of the server shows what the API lists, by person and token
 
 test("the state of the log's chain is for the instance admin alone, who verifies it there", async () => {
 	const read = async (who: { cookie: string }) => ask(server, "GET", "/console/chain", who);
-	assert.match((await read(session)).text, /Nobody has verified it yet/);
+	const verified = (text: string) => new RegExp(`\\d+, <time[^>]*>[^<]*</time> by ${ada.email}: intact\\.`).test(text);
+	assert.equal(verified((await read(session)).text), false);
 	const his = await enter(server, bob);
 	const refused = await read(his);
 	assert.equal(refused.status, 403);
@@ -147,12 +151,12 @@ test("the state of the log's chain is for the instance admin alone, who verifies
 	assert.equal(await verify(his), 403);
 	assert.equal(await verify(session), 303);
 	const { text } = await read(session);
-	assert.match(text, /\bintact: \d+ events and \d+\b/);
-	assert.match(text, new RegExp(`Verified up to event \\d+, .* by ${ada.email}: intact`));
+	assert.match(text, /class="notice"[^>]*>[^<]*\bintact\b/);
+	assert.ok(verified(text), text);
 	const own = await read(session);
 	assert.match(own.text, /<pre>\d+ [0-9a-f]{64}<\/pre>/);
 	for (const path of ["/console/health", `/console/realms/${slug}/audit`]) {
-		assert.match((await ask(server, "GET", path, session)).text, /Verified up to event \d+/, path);
-		assert.doesNotMatch((await ask(server, "GET", path, his)).text, /Verified up to/, path);
+		assert.equal(verified((await ask(server, "GET", path, session)).text), true, path);
+		assert.doesNotMatch((await ask(server, "GET", path, his)).text, /id="chain"/, path);
 	}
 });

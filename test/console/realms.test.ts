@@ -16,7 +16,7 @@ errand("somebody renames a realm, deletes it, and restores it under another slug
 	await page.getByLabel("Name", { exact: true }).fill("The shop");
 	await page.getByLabel("Description").fill("what we sell");
 	await page.getByRole("button", { name: "Change the name" }).click();
-	await shows("The name and the description are changed.");
+	await shows(/\bchanged\b/);
 	const { name, description } = ok(
 		await client.get<{ name: string; description: string }>(`/realms/${slug}`, { token }),
 	);
@@ -32,7 +32,7 @@ errand("somebody renames a realm, deletes it, and restores it under another slug
 	await page.getByRole("alert").getByText("what you typed is not the slug").first().waitFor();
 	ok(await client.get(`/realms/${slug}`, { token }));
 	await remove(slug);
-	await shows(`The realm ${slug} is deleted.`);
+	await shows(new RegExp(`\\b${slug}\\b.*\\bdeleted\\b`));
 	assert.equal((await client.get(`/realms/${slug}`, { token })).status, 404);
 
 	await heading(page, "Deleted realms");
@@ -40,7 +40,7 @@ errand("somebody renames a realm, deletes it, and restores it under another slug
 	await page.getByLabel(`Slug of the restored realm, was ${slug}`).fill(other);
 	await page.getByRole("button", { name: `Restore ${slug}` }).click();
 	await heading(page, other);
-	await shows(`The realm ${other} is restored`);
+	await shows(new RegExp(`\\b${other}\\b.*\\brestored\\b`));
 	assert.equal(
 		ok(await client.get<{ value: string }>(`/realms/${other}/secrets/DB_URL`, { token })).value,
 		"postgres://kept",
@@ -61,7 +61,7 @@ errand("an admin of a realm gets it from its owner, and a viewer changes nothing
 	await page.getByRole("alert").getByText("with the role admin in this realm").waitFor();
 	await desk.open(`/realms/${slug}/settings`);
 	await transfer(bob.email);
-	await shows(`The realm belongs to ${bob.email} now.`);
+	await shows(bob.email);
 	await page.getByText(`${bob.email} owns the realm, and can change it.`).waitFor();
 	assert.equal(await page.getByRole("button", { name: "Change the name" }).count(), 0);
 	assert.equal(await page.getByRole("link", { name: `Delete the realm ${slug}` }).count(), 1);

@@ -34,6 +34,13 @@ async function read(path: string, who = admin): Promise<string> {
 	return text.replace(/<style>.*?<\/style>/s, "").replace(/<[^>]*>/g, " ");
 }
 
+/** Returns the marks of the verdicts on Health: that of the server, and, for an instance admin, that of the doctor. */
+async function verdicts(who: { cookie: string }): Promise<string[]> {
+	const { text } = await ask(server, "GET", "/console/health", who);
+	const [line = ""] = /<p><strong.*?<\/p>/s.exec(text) ?? [];
+	return [...line.matchAll(/<strong(?: class="(\w+)")?>/g)].map(([, mark = ""]) => mark);
+}
+
 test("Health draws what the server answered, and has the same numbers as a table", async () => {
 	const { slug } = await realm(client, root, "shop");
 	await secret(client, root, slug, "DB_URL", "one");
@@ -42,9 +49,9 @@ test("Health draws what the server answered, and has the same numbers as a table
 	const wrong = { email: eve.email, password: "another password" };
 	assert.equal((await client.post("/auth/login", wrong)).status, 401);
 	assert.equal((await ask(server, "POST", "/console/sign-in", ours(server), wrong)).status, 401);
+	assert.deepEqual(await verdicts(other), [""]);
 	for (const span of ["hour", "day"]) {
 		const { text } = await ask(server, "GET", `/console/health?of=${span}`, other);
-		assert.match(text, /\bThe server is healthy\b/);
 		assert.equal((text.match(/<svg /g) ?? []).length, 6);
 		assert.match(text, /role="img" aria-label="Denials [^"]*: at most 3\./);
 		const cells = [...text.matchAll(/data-label="([^"]+)">([^<]*)/g)];
@@ -55,11 +62,7 @@ test("Health draws what the server answered, and has the same numbers as a table
 		assert.doesNotMatch(text, new RegExp(`${slug}|DB_URL`), "it names no realm and no key");
 	}
 	assert.equal((await ask(server, "GET", "/console/health")).status, 401);
-	assert.match(
-		(await ask(server, "GET", "/console", other)).text,
-		/<a href="\/console\/health">Server</,
-		"one click away",
-	);
+	assert.match((await ask(server, "GET", "/console", other)).text, /<a href="\/console\/health">/, "one click away");
 });
 
 const FOR_ADMINS = ["doctor", "engines", "backups", "keys", "limits", "people", "providers"];
@@ -97,58 +100,52 @@ test("only the instance admin is offered the pages of the server, and can use th
 	];
 	for (const [page, form] of forms) assert.equal((await send(page, form, other))[0], 403, page);
 	assert.match(await read("/console/doctor"), /clock\s+ok/);
-	assert.match(await read("/console/limits"), /Connections, of one source\s+connections_per_source\s+\d+\s+\d/);
+	assert.match(await read("/console/limits"), /\bconnections_per_source\s+\d+\s+\d/);
 });
 
 test("Health and the chain say what the doctor found", async () => {
-	assert.match(await read("/console/health"), /The server is healthy/);
+	assert.equal((await verdicts(admin))[0], "");
 	const key = join(server.data, "tls.key");
 	chmodSync(key, 0o644);
-	assert.match(await read("/console/doctor"), /The doctor found \d problems? that somebody has to act on/);
+	const doctor = async () => (await ask(server, "GET", "/console/doctor", admin)).text;
+	assert.match(await doctor(), /<strong class="bad">/);
 	chmodSync(key, 0o600);
-	assert.match(
-		await read("/console/health"),
-		/reads, writes and encrypts, but has problems\.\s+The doctor found \d problem/,
-	);
-	const ofOther = await read("/console/health", other);
-	assert.match(ofOther, /but has problems/);
-	assert.doesNotMatch(ofOther, /doctor/i);
-	assert.match(await read("/console/chain"), /The doctor read it\s+20\d\d-.*all \d+ events are unaltered/);
-	const doctor = await ask(server, "GET", "/console/doctor", admin);
-	assert.match(doctor.text, /<a href="\/console\/backups">Make a backup<\/a>/);
-	assert.match(
-		await read("/console/health"),
-		/The server is healthy\.\s+The doctor found \d warnings?\s*, and no problem/,
-	);
+	assert.deepEqual(await verdicts(admin), ["bad", "bad"]);
+	assert.deepEqual(await verdicts(other), ["bad"]);
+	assert.doesNotMatch(await read("/console/health", other), /doctor/i);
+	assert.match((await ask(server, "GET", "/console/chain", admin)).text, /<\/time>: <span class="">[^<]*\d/);
+	assert.match(await doctor(), /class="about"><a href="\/console\/backups">/);
+	assert.deepEqual(await verdicts(admin), ["", "warn"]);
 });
 
 test("the page of a person says whose and how much ends", async () => {
 	const bob = await person(client, "bob");
 	const { name, token } = await apiToken(client, bob, "read");
-	const his = await read(`/console/people/${bob.id}`);
-	assert.match(his, /1 open session\s+1 API token\s/);
-	assert.match(his, new RegExp(`Open sessions.*password.*API tokens, without their values.*${name}`, "s"));
-	assert.ok(!his.includes(token));
-	assert.match(his, new RegExp(`Disabling ends 1 session and suspends 1 API token,.*Disable ${bob.email}`));
+	const { text: his } = await ask(server, "GET", `/console/people/${bob.id}`, admin);
+	assert.match(his, /<li>1 [^<]+<\/li><li>1 [^<]+<\/li>/);
+	for (const what of ["sessions", "tokens"])
+		assert.equal(his.match(new RegExp(`href="/console/people/${bob.id}/${what}/[^/]+/end"`, "g"))?.length, 1, what);
+	assert.ok(his.includes(name) && !his.includes(token));
+	assert.match(his, /<p>[^<]*\b1\b[^<]*\b1\b[^<]*<\/p><form[^>]*>.{0,300}name="action" value="disable"/s);
 	assert.match(
 		(await send(`people/${bob.id}`, { action: "disable" }))[1],
-		/bob-\S+ is disabled: 1 session ended, 1 API token suspended/,
+		new RegExp(`^${bob.email}\\b.*\\b1\\b.*\\b1\\b`),
 	);
 	await send(`people/${bob.id}`, { action: "enable" });
 	await login(client, bob);
 	const [, ended] = await send(`people/${bob.id}`, { action: "revoke" });
-	assert.match(ended, /What bob-\S+ held has ended: 1 session, 1 API token, 0 linked identities/);
+	assert.match(ended, new RegExp(`${bob.email}.*\\b1\\b.*\\b1\\b.*\\b0\\b`));
 });
 
 test("the instance admin makes a backup and rotates a key", async () => {
 	const shown = await read("/console/backups");
-	assert.match(shown, /No backup yet/);
-	assert.ok(shown.includes(`In the folder  ${server.data}/backups  on the server`), shown);
-	assert.ok(shown.includes(`It is the file  ${server.data}/master.key`), shown);
-	assert.ok(shown.includes(`svc restore ${server.data}/backups/NAME --replace`), shown);
+	const listed = /svc-\S+\s+20\d\d-.*MiB/;
+	assert.doesNotMatch(shown, listed);
+	for (const named of ["backups ", "master.key ", "backups/NAME --replace"])
+		assert.ok(shown.includes(`${server.data}/${named}`), shown);
 	const [made, message] = await send("backups", {});
-	assert.deepEqual([made, /^The backup svc-\S+ is made and verified\.$/.test(message)], [303, true], message);
-	assert.match(await read("/console/backups"), /svc-\S+\s+20\d\d-.*MiB/);
+	assert.deepEqual([made, /\bsvc-\S+/.test(message)], [303, true], message);
+	assert.match(await read("/console/backups"), listed);
 	const keys = async () => (await read("/console/keys")).match(/record\s+[0-9a-f]+\s+(active|retired)/g) ?? [];
 	const before = await keys();
 	assert.equal((await send("keys", { purpose: "record" }))[0], 400, "it asks first");
@@ -176,9 +173,9 @@ test("the instance admin disables, enables and revokes, and cannot disable herse
 test("the instance admin makes and unmakes another one, and a reset code that is shown once", async () => {
 	const bob = await person(client, "bob");
 	const act = (action: string, user_id = bob.id) => send(`people/${user_id}`, { action });
-	assert.deepEqual(await act("promote"), [303, `${bob.email} is now an instance admin.`]);
+	assert.equal((await act("promote"))[0], 303);
 	assert.equal((await client.get("/users", { token: bob.token })).status, 200);
-	assert.deepEqual(await act("demote"), [303, `${bob.email} is no longer an instance admin.`]);
+	assert.equal((await act("demote"))[0], 303);
 	assert.equal((await client.get("/users", { token: bob.token })).status, 403);
 	assert.equal((await act("demote", root.id))[0], 409, "the last one stays");
 	assert.equal((await act("reset", root.id))[0], 409, "her own she changes with the password");
@@ -189,7 +186,7 @@ test("the instance admin makes and unmakes another one, and a reset code that is
 	assert.deepEqual([made.status, made.headers.location, made.text], [303, his, ""]);
 	const shown = await ask(server, "GET", his, admin);
 	const code = /data-value="300"[^>]*>\s*([\w-]+)</.exec(shown.text)?.[1] ?? "";
-	assert.match(shown.text, new RegExp(`The reset code for ${bob.email} is made`));
+	assert.match(shown.text, new RegExp(`class="notice"[^>]*>[^<]*${bob.email}`));
 	assert.doesNotMatch((await ask(server, "GET", his, admin)).text, new RegExp(code));
 	const new_password = "another password of bob";
 	ok(await client.post("/auth/reset", { email: bob.email, code, new_password }));
@@ -203,10 +200,11 @@ test("the instance admin ends the lost factors of somebody, disabled or not, and
 	await addFactor(client, bob);
 	const act = async (action: string, user_id = bob.id) => (await send(`people/${user_id}`, { action }))[0];
 	const offered = async (id = bob.id) => (await ask(server, "GET", `/console/people/${id}`, admin)).text;
-	assert.match(await offered(), new RegExp(`End the second factors of ${bob.email}`));
-	assert.doesNotMatch(await offered(root.id), /End the second factors/);
+	const dropping = /name="action" value="drop-factors"/;
+	assert.match(await offered(), dropping);
+	assert.doesNotMatch(await offered(root.id), dropping);
 	assert.equal(await act("disable"), 303);
-	assert.match(await offered(), new RegExp(`End the second factors of ${bob.email}`));
+	assert.match(await offered(), dropping);
 	assert.equal(await act("drop-factors", root.id), 409);
 	assert.equal(await act("drop-factors"), 303);
 	assert.equal(await act("enable"), 303);
@@ -215,7 +213,7 @@ test("the instance admin ends the lost factors of somebody, disabled or not, and
 
 test("asking again takes the password, and leads back into the console only", async () => {
 	const before = await ask(server, "GET", "/console/confirm?target=/console/account", other);
-	assert.match(before.text, /<h1>Is it you\?[\s\S]*name="target" value="\/console\/account"/);
+	assert.match(before.text, /name="target" value="\/console\/account"[\s\S]*type="password"/);
 	const form_token = await tokenOf(server, other);
 	const confirm = (form: Record<string, string>, headers = ours(server)) =>
 		ask(server, "POST", "/console/confirm", { ...other, ...headers }, { form_token, ...form });

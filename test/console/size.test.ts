@@ -33,7 +33,7 @@ test("pages stay small: the first one, and 500 keys in 4 environments", async ()
 	await secret(client, ada, slug, all[0] ?? "", "two", { environment: "prod" });
 	await secret(client, ada, slug, "ONE_MORE", "one", { environment: "dev" });
 	const more = (await ask(server, "GET", `/console/realms/${slug}`, session)).text;
-	assert.match(more, /more than 2000 secrets/);
+	assert.match(more, /\b2000\b/);
 	assert.doesNotMatch(more, />not set</, "what is on another page is not missing");
 	const next = /href="([^"]+cursor=[^"]+)"/.exec(more)?.[1]?.replaceAll("&amp;", "&") ?? "";
 	const rest = (await ask(server, "GET", next, session)).text;

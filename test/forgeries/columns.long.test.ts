@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { columnsOf, coveredColumns, ROW_KINDS, type RowTable } from "../../packages/server/src/store/row-kinds.ts";
-import { skipWithoutRedis } from "../peers/redis.ts";
 import { expectNoticed } from "./expected.ts";
 import { changed, moved, swapped, withEffect } from "./rows.ts";
-import { createForgedWorld, type ForgedWorld } from "./world.ts";
+import { options, useForgedWorld } from "./shared.ts";
 
-const options = { skip: skipWithoutRedis };
-const ends = new AsyncDisposableStack();
-after(() => ends.disposeAsync());
-let world: ForgedWorld;
-before(async () => {
-	if (skipWithoutRedis !== false) return;
-	world = await createForgedWorld();
-	ends.defer(world.close);
-});
+const world = useForgedWorld();
 
 /** Covered columns in which all rows of the world have the same value: an exchange changes nothing. */
 const SAME_IN_ALL: Partial<Record<RowTable, string>> = {
@@ -40,7 +31,7 @@ const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 function withoutEffect(forgery: typeof changed): Partial<Record<RowTable, string>> {
 	const found = TABLES.map((table) => {
 		const columns = coveredColumns(table).filter(
-			(column) => withEffect(world, table, [forgery(table, column)]).length === 0,
+			(column) => withEffect(world(), table, [forgery(table, column)]).length === 0,
 		);
 		return [table, columns.join(" ")] as const;
 	});
@@ -55,9 +46,9 @@ for (const table of TABLES) {
 	const columns = columnsOf(table);
 
 	test(`each column of ${table} that is changed gives no access, hides nothing and is noticed`, options, () =>
-		expectNoticed(world, [
+		expectNoticed(world(), [
 			...withEffect(
-				world,
+				world(),
 				table,
 				coveredColumns(table).map((column) => changed(table, column)),
 			),
@@ -68,6 +59,6 @@ for (const table of TABLES) {
 	test(`each column of ${table} that is exchanged or moved between realms, too`, options, () => {
 		const exchanged = columns.map((column) => swapped(table, column));
 		const forgeries = columns.includes("realm_id") ? [...exchanged, moved(table)] : exchanged;
-		return expectNoticed(world, withEffect(world, table, forgeries));
+		return expectNoticed(world(), withEffect(world(), table, forgeries));
 	});
 }

@@ -1,28 +1,21 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { columnsOf, type RowTable } from "../../packages/server/src/store/row-kinds.ts";
 import type { Answer, Api } from "../harness/client.ts";
 import { eventually } from "../harness/engine-world.ts";
-import { type Redis, skipWithoutRedis } from "../peers/redis.ts";
+import type { Redis } from "../peers/redis.ts";
 import { WITH_AN_AIM } from "./aims.ts";
 import { ofOtherTable } from "./other-tables.ts";
 import { OF_CONTENT, OVER_NEWER_CONTENT } from "./rollbacks.ts";
 import { changed, ofRows, swapped } from "./rows.ts";
+import { options, useForgedWorld } from "./shared.ts";
 import { type Forgery, failures, forge, withServerOver } from "./trial.ts";
-import { createForgedWorld, type ForgedWorld } from "./world.ts";
 
-const options = { skip: skipWithoutRedis };
-const ends = new AsyncDisposableStack();
-after(() => ends.disposeAsync());
-let world: ForgedWorld;
 /** The rules of the credential's user in Redis, as the server made it. */
 let rules: string[];
-before(async () => {
-	if (skipWithoutRedis !== false) return;
-	world = await createForgedWorld();
-	ends.defer(world.close);
-	rules = await rulesOf(world.redis, world.lease.username);
+const world = useForgedWorld(async ({ redis, lease }) => {
+	rules = await rulesOf(redis, lease.username);
 });
 
 /** Reads the rules with which Redis makes the same user again. */
@@ -42,9 +35,9 @@ const ofTable = (table: RowTable): Forgery[] => [
 
 /** Finds what becomes of a credential: by its owner's wish, where the forgery goes unnoticed. @throws Error when it lives on, and nothing says so */
 async function endOf(forgery: Forgery): Promise<"refused" | "revoked" | "reported"> {
-	const { redis, lease } = world;
+	const { redis, lease } = world();
 	await redis.admin("ACL", "SETUSER", lease.username, "reset", ...rules);
-	const data = forge(world, [forgery]);
+	const data = forge(world(), [forgery]);
 	try {
 		return await withServerOver(data, endOn);
 	} finally {
@@ -53,7 +46,7 @@ async function endOf(forgery: Forgery): Promise<"refused" | "revoked" | "reporte
 }
 
 async function endOn(api: Api): Promise<"revoked" | "reported"> {
-	const { people, slug, redis, lease } = world;
+	const { people, slug, redis, lease } = world();
 	const { token } = people.root;
 	const verified = await api.get<{ status: string }>("/audit/verify", { token });
 	if (verified.status !== 200 || verified.body.status !== "intact") {
@@ -92,5 +85,5 @@ for (const table of TABLES)
 test(
 	"after a targeted forgery, forged counts or a partial rollback, the server revokes the credential or reports it",
 	options,
-	() => expectEnd([...WITH_AN_AIM, ...ofOtherTable(world, "lease_count"), ...OVER_NEWER_CONTENT, ...OF_CONTENT]),
+	() => expectEnd([...WITH_AN_AIM, ...ofOtherTable(world(), "lease_count"), ...OVER_NEWER_CONTENT, ...OF_CONTENT]),
 );

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Target } from "./target.ts";
 
 const fileOf = (name: string) => fileURLToPath(new URL(`vectors/${name}.json`, import.meta.url));
 
@@ -9,6 +10,11 @@ export function readCorpus(name: string): Buffer[] {
 	if (!existsSync(file)) return [];
 	const { inputs } = JSON.parse(readFileSync(file, "utf8")) as { inputs: string[] };
 	return inputs.map((text) => (text.startsWith("base64:") ? Buffer.from(text.slice(7), "base64") : Buffer.from(text)));
+}
+
+/** Returns the seeds of a target, and the inputs that were kept. */
+export function inputsOf(name: string, { seeds }: Pick<Target, "seeds">): Buffer[] {
+	return [...seeds.map((seed) => Buffer.from(seed)), ...readCorpus(name)];
 }
 
 /** Keeps inputs with the seed of the search that found them. */

@@ -4,7 +4,7 @@ import type { Target } from "./target.ts";
 const MAX_MS = 50;
 
 /** Number of inputs measured: the largest of a corpus, which take the most branches. */
-const MAX_MEASURED = 24;
+const MEASURED = 24;
 
 /** Bytes that are shown of a target's own large input. */
 const MAX_SHOWN = 200;
@@ -20,14 +20,21 @@ export interface Costly {
 	milliseconds: number;
 }
 
-/** Grows each input to the largest that reaches the parser, and returns those that take too long, also of the target's own. Needs sources without counters. */
-export async function findCostly(target: Target, inputs: readonly Buffer[]): Promise<Costly[]> {
+/**
+ * Grows each input to the largest that reaches the parser, and returns those that take too long, also of the target's own. Needs sources without counters.
+ * @param count of the inputs that are measured, from the end
+ */
+export async function findCostly(
+	target: Target,
+	inputs: readonly Buffer[],
+	count: number = MEASURED,
+): Promise<Costly[]> {
 	const found: Costly[] = [];
 	const measure = async (input: Buffer, large: Buffer) => {
 		const milliseconds = await costOf(target, large);
 		if (milliseconds > MAX_MS) found.push({ input, bytes: large.length, milliseconds });
 	};
-	for (const input of inputs.slice(-MAX_MEASURED)) {
+	for (const input of inputs.slice(-count)) {
 		for (const large of grown(input, target.max_bytes)) await measure(input, large);
 	}
 	for (const text of target.large ?? []) {

@@ -36,6 +36,18 @@ export async function login(api: Api, who: Pick<Person, "email" | "password">): 
 	return ok(await api.post<Login>("/auth/login", body)).token;
 }
 
+/** Keeps a session of each account: a login hashes a password. @returns a function that finds one that has not ended, or opens another */
+export function keepSessions(api: Api): (who: Person) => Promise<string> {
+	const sessions = new Map<string, string>();
+	return async (who) => {
+		const kept = sessions.get(who.id);
+		if (kept !== undefined && (await api.get("/auth/whoami", { token: kept })).status === 200) return kept;
+		const made = await login(api, who);
+		sessions.set(who.id, made);
+		return made;
+	};
+}
+
 /** Returns the id of the session that a token is of. */
 export function sessionId(token: string): string {
 	return JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).jti;

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
@@ -34,29 +35,9 @@ after(() => rm(settings, { recursive: true, force: true }));
 
 const REFUSED: [flags: string[], env: Record<string, string>, named: RegExp][] = [
 	[[], { NODE_OPTIONS: "--no-warnings" }, /\bNODE_OPTIONS\b/],
-	[[], { NODE_DEBUG: "tls" }, /\bNODE_DEBUG\b/],
-	[[], { SSLKEYLOGFILE: "keys" }, /\bSSLKEYLOGFILE\b/],
 	[[], { LD_PRELOAD: "libc.so.6" }, /\bLD_PRELOAD\b/],
-	[[], { NODE_TLS_REJECT_UNAUTHORIZED: "0" }, /\bNODE_TLS_REJECT_UNAUTHORIZED\b/],
-	...[
-		["--inspect=127.0.0.1:0"],
-		["--report-on-signal"],
-		["--heapsnapshot-signal=SIGUSR2"],
-		["--tls-keylog=keys"],
-		["--trace-tls"],
-		["--heap-prof", "--heap-prof-dir=/dev/null"],
-		["--import", NO_CODE],
-		[`--import=${NO_CODE}`],
-		["--require", "node:os"],
-		["-r", "node:os"],
-		["--loader", NO_CODE],
-		["--experimental-loader", NO_CODE],
-		["--env-file=/dev/null"],
-		["--env_file", "/dev/null"],
-		["--env-file-if-exists=/dev/null"],
-		[`--experimental-config-file=${SETTINGS}`],
-		["--openssl-config=/dev/null"],
-	].map((flags): (typeof REFUSED)[number] => [flags, {}, /\bdebugger\b/]),
+	[["--inspect=127.0.0.1:0"], {}, /\bdebugger\b/],
+	[["-r", "node:os"], {}, /\bdebugger\b/],
 ];
 
 for (const [flags, env, named] of REFUSED) {
@@ -68,8 +49,48 @@ for (const [flags, env, named] of REFUSED) {
 	});
 }
 
+const FLAGS = [
+	["--inspect=127.0.0.1:0"],
+	["--report-on-signal"],
+	["--heapsnapshot-signal=SIGUSR2"],
+	["--tls-keylog=keys"],
+	["--trace-tls"],
+	["--heap-prof", "--heap-prof-dir=/dev/null"],
+	["--import", NO_CODE],
+	[`--import=${NO_CODE}`],
+	["--require", "node:os"],
+	["-r", "node:os"],
+	["--loader", NO_CODE],
+	["--experimental-loader", NO_CODE],
+	["--env-file=/dev/null"],
+	["--env_file", "/dev/null"],
+	["--env-file-if-exists=/dev/null"],
+	[`--experimental-config-file=${SETTINGS}`],
+	["--openssl-config=/dev/null"],
+];
+const SAY_FLAGS = join(settings, "say-flags.cjs");
+await writeFile(SAY_FLAGS, "process.stdout.write(JSON.stringify(process.execArgv));");
+
+/** Returns the flags as Node says them to its program. */
+async function asSaid(flags: readonly string[]): Promise<string[]> {
+	const { stdout } = await promisify(execFile)(process.execPath, [...flags, SAY_FLAGS], { cwd: settings });
+	return JSON.parse(stdout);
+}
+
+for (const flags of FLAGS) {
+	test(`a process with the flag ${flags.join(" ")} is not served from`, async () => {
+		const execArgv = await asSaid(flags);
+		assert.throws(() => refuseUnsafeEnvironment({ env: {}, execArgv }), /\bdebugger\b/);
+	});
+}
+
 const VARIABLES = [
+	"NODE_OPTIONS",
+	"NODE_DEBUG",
 	"NODE_DEBUG_NATIVE",
+	"NODE_TLS_REJECT_UNAUTHORIZED",
+	"SSLKEYLOGFILE",
+	"LD_PRELOAD",
 	"LD_AUDIT",
 	"LD_LIBRARY_PATH",
 	"GCONV_PATH",

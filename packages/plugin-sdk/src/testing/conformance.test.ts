@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type Result, testEngine } from "./conformance.ts";
 
@@ -111,15 +111,18 @@ const FLAWS: [flaw: string, name: string, problem: RegExp][] = [
 	["slow last words", LAST, /\(exit code 0\)/],
 	["a life of its own", "the end of the input ends the engine within 2 s", /\bstill runs 2 s\b/],
 ];
-for (const [flaw, name, problem] of FLAWS) {
-	test(`the flaw is named: ${flaw}`, async () => {
-		const results = await tryFlaw(flaw, name);
-		const found = results.find((result) => result.name === name);
-		assert.ok(found?.passed === false, JSON.stringify(problems(results)));
-		assert.match(found.problem, problem);
-		assert.ok(found.remedy.length > 10);
-	});
-}
+// Most of them wait: for a start, a deadline, or the end of a process.
+describe("flaws", { concurrency: 4 }, () => {
+	for (const [flaw, name, problem] of FLAWS) {
+		test(`the flaw is named: ${flaw}`, async () => {
+			const results = await tryFlaw(flaw, name);
+			const found = results.find((result) => result.name === name);
+			assert.ok(found?.passed === false, JSON.stringify(problems(results)));
+			assert.match(found.problem, problem);
+			assert.ok(found.remedy.length > 10);
+		});
+	}
+});
 
 /** An engine that ignores every param of generate, and appends to a file each name that it makes or revokes. */
 const KEEPER = `

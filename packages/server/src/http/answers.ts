@@ -139,14 +139,17 @@ export class Answers {
 			}
 			await write(undefined);
 		} catch (error) {
-			// The reader sees a broken answer, never a shorter one. A reader that went away needs no log line.
-			if (!outgoing.destroyed) this.#log("error", "answer.cut", { error });
+			// The reader sees a broken answer, never a shorter one.
+			if (!(error instanceof ReaderGone || outgoing.destroyed)) this.#log("error", "answer.cut", { error });
 			outgoing.destroy();
 		} finally {
 			await pieces.return(undefined);
 		}
 	}
 }
+
+/** The end of an answer whose reader went away, was too slow, or lost its connection: no fault of the server. */
+class ReaderGone extends Error {}
 
 /**
  * Makes the function that writes one piece after another, and fails when its reader is gone or too slow. An accepted write proves nothing: the
@@ -155,16 +158,16 @@ export class Answers {
  */
 function createOutlet(outgoing: ServerResponse): (piece: Text | undefined) => Promise<void> {
 	let settle = (_error?: Error | null) => {};
-	outgoing.once("close", () => settle(outgoing.writableFinished ? null : new Error("the reader is gone")));
+	outgoing.once("close", () => settle(outgoing.writableFinished ? null : new ReaderGone()));
 	return (piece) =>
 		new Promise((resolve, reject) => {
 			const timer = setTimeout(() => outgoing.destroy(), PIECE_MS);
 			settle = (error) => {
 				clearTimeout(timer);
-				if (error) reject(error);
+				if (error) reject(new ReaderGone());
 				else resolve();
 			};
-			if (outgoing.destroyed) settle(new Error("the reader is gone"));
+			if (outgoing.destroyed) settle(new ReaderGone());
 			else if (piece === undefined) outgoing.end(() => settle());
 			else outgoing.write(piece, (error) => settle(error));
 		});

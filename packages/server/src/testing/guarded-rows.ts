@@ -1,13 +1,11 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createRowMacs } from "../crypto/row-macs.ts";
 import { AppError } from "../errors.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../store/row-kinds.ts";
-import { migrate } from "../store/sqlite/migrate.ts";
 import { openWriter } from "../store/sqlite/open.ts";
 import { guardReads, verified } from "../store/sqlite/row-guard.ts";
 import { checkIntegrity, keepTip, openChain, type TipKeeper } from "../store/sqlite/tip.ts";
+import { copyEmptyDatabase } from "./empty-database.ts";
 import { type Cleanup, makeFolder } from "./store.ts";
 import { createTestSystem } from "./system.ts";
 
@@ -23,24 +21,10 @@ export const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 /** Finds the declaration of a table. */
 export const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
 
-/** A migrated database without rows, which the tests of a file copy. */
-const empty = join(mkdtempSync(join(tmpdir(), "svc-guarded-")), "svc.db");
-process.once("exit", () => rmSync(dirname(empty), { recursive: true }));
-
-/** Copies the empty database, which the first call makes. */
-function copyEmpty(file: string): void {
-	if (!existsSync(empty)) {
-		const db = openWriter(empty);
-		migrate(db, "");
-		db.close();
-	}
-	copyFileSync(empty, file);
-}
-
 /** A database that one connection writes guarded, one reads guarded, and one alters as another program does. */
 export async function openGuarded(cleanup: Cleanup) {
 	const file = join(await makeFolder(cleanup), "svc.db");
-	copyEmpty(file);
+	copyEmptyDatabase(file);
 	const open = () => {
 		const db = openWriter(file);
 		cleanup.after(async () => void db.close());

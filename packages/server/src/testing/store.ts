@@ -9,6 +9,7 @@ import { openWriter } from "../store/sqlite/open.ts";
 import { guardReads, guardWrites } from "../store/sqlite/row-guard.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
+import { copyEmptyDatabase } from "./empty-database.ts";
 
 /** Takes a test's clean-up: a test's context, or node:test's own `after` for a whole file. */
 export interface Cleanup {
@@ -56,6 +57,8 @@ export async function openTestStore(cleanup: Cleanup, used?: string, isGuarded =
 	const ends = new AsyncDisposableStack();
 	cleanup.after(() => ends.disposeAsync());
 	const directory = used ?? (await makeFolder({ after: (clean) => void ends.defer(clean) }));
+	const file = join(directory, "svc.db");
+	if (used === undefined) copyEmptyDatabase(file);
 	const failures: FatalError[] = [];
 	const opened = await openSqliteStore({
 		directory,
@@ -65,7 +68,7 @@ export async function openTestStore(cleanup: Cleanup, used?: string, isGuarded =
 	if (isGuarded) await opened.guard([ROW_KEY]);
 	const store = closedOnce(opened);
 	ends.defer(() => store.close());
-	return { store, directory, file: join(directory, "svc.db"), failures };
+	return { store, directory, file, failures };
 }
 
 /** Makes a connection of its own take every row as verified: for tests of statements alone. */

@@ -30,6 +30,21 @@ async function setUp(t: TestContext) {
 
 const othersOf = (table: RowTable) => coveredColumns(table).filter((column) => !namingColumns(table).includes(column));
 
+/** Changes of each column, each in a row of its own. */
+const changesOf = (table: RowTable) =>
+	othersOf(table).map((column, index) => ({ column, row: 10 + index, value: 1000 + index }));
+
+type Changed = readonly { column: string; seq: number }[];
+
+/** Names the column in place of its event. */
+const saidOf = (said: readonly string[], changes: Changed) =>
+	said
+		.map((line) => line.replace(/\d+$/, (seq) => changes.find((one) => String(one.seq) === seq)?.column ?? seq))
+		.sort();
+
+const changedIn = (table: RowTable, changes: Changed) =>
+	changes.map(({ column }) => `${table} changed ${column}`).sort();
+
 test("rows are as the events say that made, changed and ended them", async (t) => {
 	const { writer, write, said } = await setUp(t);
 	for (const table of NAMED_TABLES) {
@@ -50,26 +65,33 @@ for (const table of NAMED_TABLES) {
 		assert.deepEqual(said(), [`${table} unknown `]);
 	});
 
-	for (const column of othersOf(table)) {
-		test(`a row of ${table} is named with the event that it differs from when its ${column} changes`, async (t) => {
-			const { writer, attacker, write, said } = await setUp(t);
-			const seq = write(insertOf(writer, table, 3));
+	test(`a row of ${table} is named with the event that it differs from, whichever column changes`, async (t) => {
+		const { writer, attacker, write, said } = await setUp(t);
+		const changes = changesOf(table).map((change) => ({ ...change, seq: write(insertOf(writer, table, change.row)) }));
+		for (const { column, row, value } of changes)
 			attacker.exec(
-				`UPDATE ${table} SET ${column} = ${sampleOf(writer, table, column, 4)} WHERE ${isRow(writer, table, 3)}`,
+				`UPDATE ${table} SET ${column} = ${sampleOf(writer, table, column, value)} WHERE ${isRow(writer, table, row)}`,
 			);
-			assert.deepEqual(said(), [`${table} changed ${seq}`]);
-		});
+		assert.deepEqual(saidOf(said(), changes), changedIn(table, changes));
+	});
 
-		test(`a row of ${table} is named when it is put back as it was before its ${column} changed`, async (t) => {
-			const { writer, attacker, write, said } = await setUp(t);
-			const is = isRow(writer, table, 1);
-			attacker.exec(`CREATE TEMP TABLE kept AS SELECT * FROM main.${table} WHERE ${is}`);
-			const seq = write(`UPDATE ${table} SET ${column} = ${sampleOf(writer, table, column, 3)} WHERE ${is}`);
-			const isKept = namingColumns(table).map((name) => `${name} = (SELECT ${name} FROM kept)`);
-			attacker.exec(`DELETE FROM ${table} WHERE ${isKept.join(" AND ")}; INSERT INTO ${table} SELECT * FROM temp.kept`);
-			assert.deepEqual(said(), [`${table} changed ${seq}`]);
+	test(`a row of ${table} is named when it is put back as it was before a change, whichever column changed`, async (t) => {
+		const { writer, attacker, write, said } = await setUp(t);
+		const changes = changesOf(table).map(({ column, row, value }) => {
+			const is = isRow(writer, table, row);
+			write(insertOf(writer, table, row));
+			attacker.exec(`CREATE TEMP TABLE kept_${row} AS SELECT * FROM main.${table} WHERE ${is}`);
+			const seq = write(`UPDATE ${table} SET ${column} = ${sampleOf(writer, table, column, value)} WHERE ${is}`);
+			return { column, row, seq };
 		});
-	}
+		for (const { row } of changes) {
+			const isKept = namingColumns(table).map((name) => `${name} = (SELECT ${name} FROM kept_${row})`);
+			attacker.exec(
+				`DELETE FROM ${table} WHERE ${isKept.join(" AND ")}; INSERT INTO ${table} SELECT * FROM temp.kept_${row}`,
+			);
+		}
+		assert.deepEqual(saidOf(said(), changes), changedIn(table, changes));
+	});
 
 	test(`a row of ${table} is named with the event that ended it when it is put back`, async (t) => {
 		const { writer, attacker, write, said } = await setUp(t);
