@@ -1,5 +1,6 @@
 import type { ChainEnd } from "../audit/chain.ts";
 import { type RowMacs, type RowValue, valuesIn } from "../crypto/row-macs.ts";
+import type { CacheName } from "../operation.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "./row-kinds.ts";
 import { fingerprintOf, NAMED_TABLES, naming, writeNamed } from "./row-names.ts";
 
@@ -8,6 +9,9 @@ export type RowSums = Readonly<Record<RowSum, bigint>>;
 
 /** The sums of each key, by its name; a key that is not there has none. */
 export type KeySums = ReadonlyMap<string, RowSums>;
+
+/** The mark of each cache. A change that may invalidate remembered answers replaces it: what was read under a mark holds while the newest tip has it. */
+export type Marks = Readonly<Partial<Record<CacheName, string>>>;
 
 /** State of the rows' MACs as the running transaction has it. */
 export interface RowState {
@@ -18,6 +22,8 @@ export interface RowState {
 	readonly newest: string | undefined;
 	/** Number of changes of the master key, and of keys that a server may remember, so of all but a realm's first one: a server with a lower number has older keys. */
 	readonly keys: number;
+	/** Undefined where no server shares the store, and none remembers answers under a mark. */
+	readonly marks?: Marks | undefined;
 }
 
 /** State before the first row. */
@@ -174,6 +180,7 @@ interface TipText extends SumTexts {
 	former?: Record<string, SumTexts>;
 	newest?: string;
 	keys?: number;
+	marks?: Marks;
 }
 
 /** Seals a tip with the active key for rows. */
@@ -185,9 +192,13 @@ export function sealTip(tip: Tip, macs: RowMacs): Buffer {
 export function openTipBox(box: Buffer, macs: RowMacs): Tip | undefined {
 	const opened = macs.open(box);
 	if (opened === undefined) return undefined;
-	const { seq, hash, newest, keys = 0, former = {}, ...own } = JSON.parse(opened.text) as TipText;
+	const { seq, hash, newest, keys = 0, marks, former = {}, ...own } = JSON.parse(opened.text) as TipText;
 	const sums = Object.entries({ ...former, [opened.key]: own }).map(([key, texts]) => [key, sumsIn(texts)] as const);
-	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums), newest, keys } };
+	return {
+		seq,
+		hash: Buffer.from(hash, "hex"),
+		rows: { active: opened.key, sums: new Map(sums), newest, keys, marks },
+	};
 }
 
 /**
@@ -210,11 +221,12 @@ function textOf({ seq, hash, rows }: Tip): string {
 	return `{"seq":${seq},"hash":"${hash.toString("hex")}",${written.text}`;
 }
 
-function textsOfRows({ active, sums, newest, keys }: RowState): Omit<TipText, "seq" | "hash"> {
+function textsOfRows({ active, sums, newest, keys, marks }: RowState): Omit<TipText, "seq" | "hash"> {
 	const former = [...sums].filter(([key, { access, content }]) => key !== active && (access !== 0n || content !== 0n));
 	const text: Omit<TipText, "seq" | "hash"> = textsOf(sums.get(active));
 	if (newest !== undefined) text.newest = newest;
 	if (keys > 0) text.keys = keys;
+	if (marks !== undefined) text.marks = marks;
 	if (former.length > 0) text.former = Object.fromEntries(former.map(([key, own]) => [key, textsOf(own)]));
 	return text;
 }
