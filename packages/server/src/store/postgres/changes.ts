@@ -37,7 +37,7 @@ export interface Trust {
 	keepUp(sealed: Buffer | null | undefined): Promise<void>;
 }
 
-/** The log and the rows as the running transaction has them. Nothing is remembered between transactions: another server may have made one. */
+/** The log and the rows as the running transaction has them. They are read in each transaction: another server may have made one. */
 interface Running {
 	chain: Chain;
 	ledger: RowLedger | undefined;
@@ -61,6 +61,8 @@ export interface Changes {
 	finish(): void;
 	/** Names caches whose answers the running transaction may invalidate, on all servers. */
 	forget(caches: readonly CacheName[]): void;
+	/** Looks the rights of all makers up again. */
+	clear(): void;
 }
 
 /** Milliseconds to wait for the database after a commit without an answer. */
@@ -110,6 +112,7 @@ export function createChanges(
 		forget(caches) {
 			for (const cache of caches) now().stale.add(cache);
 		},
+		clear: makers.forget,
 	};
 }
 

@@ -18,7 +18,7 @@ import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createDatabaseThrottle } from "./low-disk.ts";
 import { createMembership } from "./membership.ts";
 import { type FindAlterations, hasOwnSchema, migrate, type Pending } from "./migrate.ts";
-import { createProvedAnswers, type ProvedAnswers } from "./proved-answers.ts";
+import { createProvedAnswers } from "./proved-answers.ts";
 import { startPulse } from "./pulse.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
@@ -102,7 +102,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
 			keepUp: isShared ? answers.prove : undefined,
 			readKeysWith: (read) => isShared && guard.readKeysWith(read),
-			...integrityChecks(pools.everything, guard, findAlterations, answers),
+			...integrityChecks(pools.everything, guard, findAlterations, answers.prove, [answers, changes]),
 			altered: guard.noticed,
 			async close() {
 				await endPulse();
@@ -188,8 +188,21 @@ function integrityChecks(
 	pool: ReadPool,
 	guard: Guard,
 	findAlterations: FindAlterations,
-	answers: Pick<ProvedAnswers, "prove" | "clear">,
+	catchUp: () => Promise<void>,
+	memories: readonly { clear(): void }[],
 ): Pick<Store, "guard" | "checkIntegrity"> {
+	async function compare() {
+		for (;;) {
+			// The keys of this moment: rows of the snapshot may be under one that is destroyed meanwhile.
+			const keys = guard.keys();
+			const macs = createRowMacs(keys, system.randomBytes);
+			const report = await pool.ask((sql) => checkIntegrity(sql, macs, ["access", "content"]));
+			if (report.access.length + report.content.length === 0) return report;
+			await catchUp();
+			// What does not fit may be under a key that another server has made since.
+			if (guard.keys() === keys) return report;
+		}
+	}
 	return {
 		async guard(row_keys) {
 			if (!guard.use(row_keys)) return;
@@ -201,17 +214,10 @@ function integrityChecks(
 			else guard.begin();
 			guard.learn(await pool.ask(reportedFindings));
 		},
-		async checkIntegrity() {
-			for (;;) {
-				// The keys of this moment: rows of the snapshot may be under one that is destroyed meanwhile.
-				const keys = guard.keys();
-				const macs = createRowMacs(keys, system.randomBytes);
-				const report = await pool.ask((sql) => checkIntegrity(sql, macs, ["access", "content"]));
-				if (report.access.length + report.content.length === 0) return report;
-				await answers.prove();
-				// What does not fit may be under a key that another server has made since.
-				if (guard.keys() === keys) return report;
-			}
-		},
+		// A row that another program put back for a moment may be remembered.
+		checkIntegrity: () =>
+			compare().finally(() => {
+				for (const memory of memories) memory.clear();
+			}),
 	};
 }
