@@ -92,8 +92,8 @@ export function createChanges(
 		async alone(step) {
 			let made: { result: Awaited<ReturnType<typeof step>>; written: Written } | undefined;
 			try {
-				made = await link.transaction(`BEGIN; ${CHANGES_LOCK}`, async () => {
-					running = await begin(link, trust);
+				made = await link.transaction(BEGIN, async ([newest]) => {
+					running = await begin(trust, newest as Newest | undefined);
 					const result = await step();
 					made = { result, written: await end(link, trust, running) };
 					return made;
@@ -154,9 +154,10 @@ function marksIn(trust: Trust, newest: Newest | undefined): Marks {
 	return isOf(tip, headOf(newest)) ? (tip.rows.marks ?? {}) : {};
 }
 
-async function begin(sql: Sql, trust: Trust): Promise<Running> {
-	const [newest] = await sql.rows<Newest>(NEWEST);
+/** Waits for the lock, then reads what its last holder left: each statement has a snapshot of its own. */
+const BEGIN = `BEGIN; ${CHANGES_LOCK}; ${NEWEST}`;
 
+async function begin(trust: Trust, newest: Newest | undefined): Promise<Running> {
 	trust.learn(newest?.reported ?? []);
 	await trust.keepUp(newest?.sealed);
 	const head = headOf(newest);
@@ -187,14 +188,21 @@ function rowState(trust: Trust, { seq, hash }: ChainEnd, sealed: Buffer | undefi
 const ADD_EVENTS = `INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash, ${INDEXED_FIELDS.join(", ")})
 	SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[], $10::text[], $11::text[], $12::text[])`;
 
-/** Stores events of the chain, with the fields that they are found by. */
-export async function addEvents(sql: Sql, events: readonly StoredEvent[]): Promise<void> {
-	if (events.length === 0) return;
+const ADD_TIP = "INSERT INTO tip (sealed) VALUES";
+
+/** Stores events of the chain, with the fields that they are found by, and the tip after them. */
+export async function addEvents(sql: Sql, events: readonly StoredEvent[], sealed?: Buffer): Promise<void> {
+	const tip = sealed === undefined ? [] : [sealed];
+	if (events.length === 0) {
+		for (const one of tip) await sql.run(`${ADD_TIP} ($1)`, [one]);
+		return;
+	}
 	const facts = events.map(({ data }) => indexedFieldsOf(data));
 	const column = <Name extends keyof StoredEvent>(name: Name) => events.map((event) => event[name]);
-	await sql.run(ADD_EVENTS, [
+	await sql.run(sealed === undefined ? ADD_EVENTS : `WITH added AS (${ADD_EVENTS}) ${ADD_TIP} ($13)`, [
 		...[column("seq"), column("timestamp"), column("type"), column("actor"), column("realm_id"), column("realm")],
 		...[column("data"), column("hash"), ...INDEXED_FIELDS.map((_, index) => facts.map((one) => one[index]))],
+		...tip,
 	]);
 }
 
@@ -206,22 +214,21 @@ interface Written {
 }
 
 async function end(sql: Sql, trust: Trust, { chain, ledger, events, stale }: Running): Promise<Written> {
-	await addEvents(sql, events);
-	const written = { end: chain.tip(), hasEvents: events.length > 0 };
-	if (ledger === undefined || !trust.isSound()) return { ...written, sealed: undefined };
-	const rows = { ...ledger.state(), marks: renewMarks(ledger.state().marks ?? {}, stale) };
-	const sealed = sealTip({ ...chain.tip(), rows }, trust.macs);
-	await sql.run("INSERT INTO tip (sealed) VALUES ($1)", [sealed]);
-	return { ...written, sealed };
+	const sealed =
+		ledger && trust.isSound()
+			? sealTip({ ...chain.tip(), rows: marked(ledger.state(), stale) }, trust.macs)
+			: undefined;
+	await addEvents(sql, events, sealed);
+	return { end: chain.tip(), hasEvents: events.length > 0, sealed };
 }
 
 /**
  * Replaces the marks of the caches that a transaction invalidates. A mark that is missing was left out by a server of an earlier version. A new one is
  * random: what a failover or a restore takes back does not come again under the same mark.
  */
-function renewMarks(marks: Marks, stale: ReadonlySet<CacheName>): Marks {
-	const replaced = CACHES.filter((cache) => stale.has(cache) || marks[cache] === undefined);
-	return { ...marks, ...Object.fromEntries(replaced.map((cache) => [cache, newMark()])) };
+function marked(rows: RowState, stale: ReadonlySet<CacheName>): RowState {
+	const replaced = CACHES.filter((cache) => stale.has(cache) || rows.marks?.[cache] === undefined);
+	return { ...rows, marks: { ...rows.marks, ...Object.fromEntries(replaced.map((cache) => [cache, newMark()])) } };
 }
 
 const MARK_BYTES = 8;
