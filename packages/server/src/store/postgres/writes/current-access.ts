@@ -94,8 +94,8 @@ function remembered(facts: AccessFacts, mark: () => string | undefined): { facts
 			if (current !== held) known.clear();
 			held = current;
 			const key = [name, ...ids].join(" ");
-			const found = known.get(key) ?? (await find(...ids)) ?? undefined;
-			if (found !== undefined) known.set(key, found);
+			const found = known.get(key) ?? (await find(...ids));
+			if (found !== undefined && found !== null) known.set(key, found);
 			return found;
 		};
 	const entries = Object.entries(facts).map(([name, find]) => [name, remembering(name, find)]);
