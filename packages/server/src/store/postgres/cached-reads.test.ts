@@ -141,6 +141,19 @@ test("the rights of an event's maker are remembered until another server has cha
 	await assert.rejects(there.audit.append(event), { code: "unauthorized" });
 });
 
+test("remembered rights end with the change that takes them, also within one transaction", options, async () => {
+	const { id: user_id } = await addAccount(here);
+	const token = aToken(user_id);
+	await here.tokens.create(token, anEvent());
+	const event = anEvent({ maker: { user_id, jti: undefined, token_id: token.id, grants: [] } });
+	await here.audit.append(event);
+	const [revoked, appended] = await Promise.allSettled([
+		here.tokens.revoke({ id: token.id, user_id }, anEvent()),
+		here.audit.append(event),
+	]);
+	assert.deepEqual([revoked.status, appended.status], ["fulfilled", "rejected"]);
+});
+
 test("a server that finds the log without its end remembers nothing", options, async (t) => {
 	const { store, database } = await openPostgresTestStore(t, server);
 	const { id } = await addRealm(store, await addAccount(store));
@@ -152,6 +165,8 @@ test("a server that finds the log without its end remembers nothing", options, a
 	assert.equal(await read(), "one");
 	await comment("two");
 	assert.equal(await read(), "one", "it is remembered");
+	// The tips before and after an event have the same marks.
+	await store.audit.append(anEvent());
 	await runHere(`SET session_replication_role = replica; DELETE FROM svc.tip WHERE id = (SELECT max(id) FROM svc.tip)`);
 	assert.equal(await read(), "two");
 });
