@@ -27,7 +27,7 @@ interface AccessFacts {
 	role(realm_id: string, user_id: string): Promise<Role | null | undefined>;
 }
 
-/** What makers may do, within the running transaction. */
+/** Rights of makers, as the running transaction reads them. */
 export interface MakersAccess {
 	of: Change["accessOf"];
 	/** Forgets all facts: the transaction in which they were read was rolled back. */
