@@ -36,12 +36,12 @@ test("what a server remembers is in the table, with the reason why it holds on e
 	);
 });
 
-test("the adapter for PostgreSQL remembers no answer: it uses neither a cache nor anything of SQLite that does", () => {
+test("the adapter for PostgreSQL remembers answers in two places, under marks, and nothing with what SQLite remembers", () => {
 	const REMEMBERS = /(^|\/)(cache|fair-cache|used-counts)\.ts$|lru-cache/;
 	const users = own.filter((file) => file.startsWith("store/postgres/"));
 	assert.ok(users.length > 50, `${users.length}`);
 	assert.deepEqual(
 		users.filter((file) => importsOf(SERVER + file).some((path) => REMEMBERS.test(path))),
-		[],
+		["store/postgres/proved-answers.ts", "store/postgres/writes/current-access.ts"],
 	);
 });

@@ -6,6 +6,9 @@ interface Edit {
 	readonly to: string;
 }
 
+/** Adds the answers to a read to those that lose their proof. */
+const PROVED = "known[cached.in].push(answers);";
+
 /** Faults of a server that the histories must find. */
 export const FAULTS: Readonly<Record<string, readonly Edit[]>> = {
 	"an answer before the commit": [
@@ -24,20 +27,10 @@ export const FAULTS: Readonly<Record<string, readonly Edit[]>> = {
 	],
 	"a remembered token without a proof": [
 		{ file: "store/postgres/store.ts", from: "checksReads: isShared", to: "checksReads: false" },
-		{
-			file: "store/postgres/adapter.ts",
-			from: "return isShared ? askAgain(ask, unknown_keys, ways) : ask();",
-			to: `if (name !== "tokens.owner") return isShared ? askAgain(ask, unknown_keys, ways) : ask();
-			const digest = args[0].toString("hex");
-			const owner = remembered.get(digest) ?? ask();
-			remembered.set(digest, owner);
-			return owner;`,
-		},
-		{
-			file: "store/postgres/adapter.ts",
-			from: "const unknown_keys = countUnknownKeys(macs);",
-			to: "const unknown_keys = countUnknownKeys(macs), remembered = new Map();",
-		},
+		{ file: "store/postgres/proved-answers.ts", from: PROVED, to: `if (cached.by > 1) ${PROVED}` },
+	],
+	"a remembered secret without a proof": [
+		{ file: "store/postgres/proved-answers.ts", from: PROVED, to: `if (cached.bytesOf === undefined) ${PROVED}` },
 	],
 	"a claim that takes what another server has": [
 		{ file: "store/postgres/claims.ts", from: "\tWHERE NOT (", to: "\tWHERE true OR (" },

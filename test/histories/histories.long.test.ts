@@ -39,6 +39,7 @@ const FAULT_SECONDS = 8;
 const FINDINGS: readonly (readonly [fault: string, acts: readonly Disturbance[], found: RegExp])[] = [
 	["an answer before the commit", [], /^(a version goes back|no order explains)/],
 	["a remembered token without a proof", [], /^a revoked token is used/],
+	["a remembered secret without a proof", [], /^a version goes back/],
 	["a claim that takes what another server has", [], /^two servers remove/],
 	[
 		"a lost commit that is looked for without the lock",

@@ -1,5 +1,8 @@
 /* Two servers as processes of their own, which share one database on a real PostgreSQL. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
 import { hostname } from "node:os";
 import process from "node:process";
 import { after, before, test } from "node:test";
@@ -136,6 +139,23 @@ test("a server that was stopped meanwhile answers no read with a token that has 
 		process.kill(pid, "SIGCONT");
 	}
 	refused(await answer, 401, "unauthorized");
+});
+
+test("a request that began before its token ended on another server writes nothing after", options, async () => {
+	const { id, token } = await apiToken(here, admin, "read,write");
+	ok(await there.get("/auth/whoami", { token }));
+	const { url, ca } = servers[1] ?? assert.fail("no server");
+	const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", expect: "100-continue" };
+	const outgoing = request(`${url}/api/v1/realms/${slug}/secrets`, { method: "POST", ca, headers, agent: false });
+	outgoing.flushHeaders();
+	await once(outgoing, "continue");
+	ok(await there.get("/auth/whoami", { token }));
+	ok(await here.delete(`/auth/tokens/${id}`, { token: admin.token }));
+	outgoing.end(JSON.stringify({ key: "LATE", value: "a value", environment: "dev" }));
+	const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+	answer.resume();
+	assert.equal(answer.statusCode, 401);
+	refused(await read(here, "LATE", admin.token), 404, "not_found");
 });
 
 test("both servers continue one chain, with each answered read in it once", options, async () => {

@@ -72,25 +72,23 @@ interface Group {
 /** Stands for the answer "not found". */
 const NOTHING = Symbol("nothing");
 
-type Known = { get(key: string): unknown; set(key: string, answer: object | symbol): unknown; clear(): void };
+type Known = { get(key: string): Remembered | undefined; set(key: string, answer: Remembered): unknown; clear(): void };
 
 function createGroup(): Group {
-	const caches: Known[] = [];
+	const caches: Answers[] = [];
 	let cleared = 0;
 	return {
-		remember({ by, absence, bytesOf }, ask) {
-			const known: Known = bytesOf === undefined ? createCache<string, object | symbol>(MAX_REMEMBERED) : long(bytesOf);
-			caches.push(known);
+		remember(cached, ask) {
+			const answers = createAnswers(cached);
+			caches.push(answers);
 			const keep = (name: string, answer: unknown, before: number) => {
-				if (before !== cleared) return answer;
-				if (answer !== undefined) known.set(name, Object.freeze(answer as object));
-				else if (absence === true) known.set(name, NOTHING);
+				if (before === cleared) answers.keep(name, answer);
 				return answer;
 			};
 			return (...args) => {
-				const name = keyOf(args, by);
-				const found = known.get(name);
-				if (found !== undefined) return found === NOTHING ? undefined : found;
+				const name = answers.nameOf(args);
+				const found = answers.find(name);
+				if (found !== undefined) return answerIn(found);
 				const before = cleared;
 				const answer = ask(...args);
 				if (answer instanceof Promise) return answer.then((late) => keep(name, late, before));
@@ -102,6 +100,39 @@ function createGroup(): Group {
 			for (const cache of caches) cache.clear();
 		},
 	};
+}
+
+/** Remembered answers to one question. */
+export interface Answers {
+	/** Names a question by its arguments. */
+	nameOf(args: readonly unknown[]): string;
+	/** Finds what is remembered, for `answerIn`; undefined when nothing is. */
+	find(name: string): Remembered | undefined;
+	/** Remembers an answer, or that there is none, where the declaration says so. */
+	keep(name: string, answer: unknown): void;
+	clear(): void;
+}
+
+/** A remembered answer, or the mark of none. */
+export type Remembered = object | symbol;
+
+/** Creates the memory of a read that is declared with a cache. */
+export function createAnswers({ by, absence, bytesOf }: Cached): Answers {
+	const known: Known = bytesOf === undefined ? createCache<string, Remembered>(MAX_REMEMBERED) : long(bytesOf);
+	return {
+		nameOf: (args) => keyOf(args, by),
+		find: (name) => known.get(name),
+		keep(name, answer) {
+			if (answer !== undefined) known.set(name, Object.freeze(answer as object));
+			else if (absence === true) known.set(name, NOTHING);
+		},
+		clear: () => known.clear(),
+	};
+}
+
+/** Returns the answer that was found in memory. */
+export function answerIn(found: Remembered): object | undefined {
+	return found === NOTHING ? undefined : (found as object);
 }
 
 /** Joins the first arguments of a question, texts or bytes. */

@@ -1,5 +1,6 @@
 import type { ChainEnd } from "../audit/chain.ts";
 import { type RowMacs, type RowValue, valuesIn } from "../crypto/row-macs.ts";
+import type { CacheName } from "../operation.ts";
 import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "./row-kinds.ts";
 import { fingerprintOf, NAMED_TABLES, naming, writeNamed } from "./row-names.ts";
 
@@ -8,6 +9,9 @@ export type RowSums = Readonly<Record<RowSum, bigint>>;
 
 /** The sums of each key, by its name; a key that is not there has none. */
 export type KeySums = ReadonlyMap<string, RowSums>;
+
+/** The mark of each cache. A change that may invalidate remembered answers replaces it: what was read under a mark holds while the newest tip has it. */
+export type Marks = Readonly<Partial<Record<CacheName, string>>>;
 
 /** State of the rows' MACs as the running transaction has it. */
 export interface RowState {
@@ -18,6 +22,8 @@ export interface RowState {
 	readonly newest: string | undefined;
 	/** Number of changes of the master key, and of keys that a server may remember, so of all but a realm's first one: a server with a lower number has older keys. */
 	readonly keys: number;
+	/** Undefined where no server shares the store, and none remembers answers under a mark. */
+	readonly marks?: Marks | undefined;
 }
 
 /** State before the first row. */
@@ -172,6 +178,7 @@ interface RowsText extends SumTexts {
 	former?: Record<string, SumTexts>;
 	newest?: string;
 	keys?: number;
+	marks?: Marks;
 }
 
 /** A tip in one part as text. */
@@ -227,9 +234,9 @@ export function openTipBox(stored: Buffer, macs: RowMacs): Tip | undefined {
 	return { seq: end.seq, hash: end.hash, rows: rowsIn(text, opened.key) };
 }
 
-function rowsIn({ newest, keys = 0, former = {}, access, content }: RowsText, active: string): RowState {
+function rowsIn({ newest, keys = 0, marks, former = {}, access, content }: RowsText, active: string): RowState {
 	const sums = Object.entries({ ...former, [active]: { access, content } });
-	return { active, sums: new Map(sums.map(([key, texts]) => [key, sumsIn(texts)])), newest, keys };
+	return { active, sums: new Map(sums.map(([key, texts]) => [key, sumsIn(texts)])), newest, keys, marks };
 }
 
 function openParts(stored: Buffer, macs: RowMacs): (ChainEnd & { box: Buffer }) | undefined {
@@ -255,11 +262,12 @@ function textOf({ seq, hash, rows }: Tip): string {
 	return JSON.stringify({ seq, hash: hash.toString("hex"), ...textsOfRows(rows) } satisfies TipText);
 }
 
-function textsOfRows({ active, sums, newest, keys }: RowState): RowsText {
+function textsOfRows({ active, sums, newest, keys, marks }: RowState): RowsText {
 	const former = [...sums].filter(([key, { access, content }]) => key !== active && (access !== 0n || content !== 0n));
 	const text: RowsText = textsOf(sums.get(active));
 	if (newest !== undefined) text.newest = newest;
 	if (keys > 0) text.keys = keys;
+	if (marks !== undefined) text.marks = marks;
 	if (former.length > 0) text.former = Object.fromEntries(former.map(([key, own]) => [key, textsOf(own)]));
 	return text;
 }

@@ -2,6 +2,7 @@ import type { AuditEvent } from "../../audit/model.ts";
 import type { RowKey, RowMacs } from "../../crypto/row-macs.ts";
 import { runInBatches } from "../in-batches.ts";
 import { eventsOf } from "../low-disk.ts";
+import type { Marks } from "../row-ledger.ts";
 import { fromDeclarations, type Implementations, type Operations, READS_WHOLE_LOG } from "../store.ts";
 import { LOSS_ACCEPTED } from "../unsuitable.ts";
 import { createBriefs } from "./briefs/briefs.ts";
@@ -10,6 +11,7 @@ import type { All, Change, Snapshot } from "./database.ts";
 import type { FindAlterations } from "./migrate.ts";
 import { askAgain, countUnknownKeys } from "./newer-keys.ts";
 import { withoutNullCharacters } from "./null-characters.ts";
+import type { ProvedAnswers } from "./proved-answers.ts";
 import type { PoolName, ReadPool } from "./read-pools.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { auditReads } from "./reads/audit.ts";
@@ -59,8 +61,10 @@ interface Ways {
 	/** Runs statements of their own, which wait for no change. */
 	statements: Sql;
 	macs: RowMacs;
-	/** Learns which keys other servers have made. */
-	catchUp(): Promise<void>;
+	/** Remembers answers, and learns which keys other servers have made. */
+	answers: ProvedAnswers;
+	/** Reads the marks of the state that a transaction reads. */
+	marksIn(sql: Sql): Promise<Marks>;
 	/** Whether other servers claim leases, too. */
 	isShared: boolean;
 	/** Returns the keys of rows, the active one first; none before the store got them. */
@@ -74,10 +78,11 @@ type Runs = Record<string, Record<string, Run>>;
 
 /** Makes every operation of the port. */
 export function createAdapter(ways: Ways): Operations {
-	const { pools, writer, change, macs, statements, isShared } = ways;
+	const { pools, writer, change, macs, statements, isShared, answers, marksIn } = ways;
 	const writes = writesOf(change) as unknown as Runs;
 	const briefs = createBriefs({ change, writer, pool: pools.requests, statements }) as unknown as Runs;
 	const unknown_keys = countUnknownKeys(macs);
+	const newest = { keys: ways.keys, catchUp: answers.prove };
 	const reads = new WeakMap<Session, Runs>();
 	const readsFor = (session: Session): Runs => {
 		const sql = withoutNullCharacters(session);
@@ -91,19 +96,22 @@ export function createAdapter(ways: Ways): Operations {
 		if (declared.kind === "append") return (event: AuditEvent) => writer.append(event);
 		if (declared.kind === "write") {
 			const operation = writes[noun]?.[verb] as Run;
-			const run: Run = (...args) => writer.run(operation, args, eventsOf(declared, args));
+			const run: Run = (...args) => writer.run(operation, args, eventsOf(declared, args), declared.forgets);
 			return declared.inBatches ? runInBatches(run) : run;
 		}
 		const long = READS_WHOLE_LOG.has(name) ? pools.everything : pools.long;
 		const pool = declared.kind === "read" ? pools.requests : long;
-		return (...args: unknown[]) => {
-			const ask = () =>
-				pool.ask((session) => {
-					const run = readsFor(session)[noun]?.[verb] as Run;
-					return run(...args);
-				});
-			return isShared ? askAgain(ask, unknown_keys, ways) : ask();
-		};
+		const runOf = (session: Session) => readsFor(session)[noun]?.[verb] as Run;
+		// Learning the newest keys asks for the rows of keys, which have no key themselves.
+		const mayRepeat = isShared && noun !== "keys";
+		const askOnce = <Answer>(ask: () => Promise<Answer>) => (mayRepeat ? askAgain(ask, unknown_keys, newest) : ask());
+		if (isShared && declared.kind === "read" && declared.cached !== undefined)
+			return answers.remember(declared.cached, (...args) =>
+				askOnce(() =>
+					pool.ask(async (session) => ({ answer: await runOf(session)(...args), marks: await marksIn(session) })),
+				),
+			);
+		return (...args: unknown[]) => askOnce(() => pool.ask((session) => runOf(session)(...args)));
 	});
 }
 

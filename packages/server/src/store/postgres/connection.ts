@@ -16,10 +16,10 @@ export interface Sql {
 export interface Session extends Sql {
 	/**
 	 * Runs a step in one transaction, which is rolled back when the step throws.
-	 * @param begin the statements that begin it
+	 * @param begin the statements that begin it, without values; the step gets the rows of the last one
 	 * @throws Error when the transaction was not committed; CommitUnknown when nobody can tell
 	 */
-	transaction<Result>(begin: string, step: () => Promise<Result>): Promise<Result>;
+	transaction<Result>(begin: string, step: (found: unknown[]) => Promise<Result>): Promise<Result>;
 	/** Runs several statements without values. */
 	script(text: string): Promise<void>;
 }
@@ -206,8 +206,9 @@ function statementsOf(client: Client, lose: () => void, noteAnswer: () => void):
 		script: async (text) => void (await send(text)),
 		async transaction(begin, step) {
 			try {
-				await send(begin);
-				const result = await step();
+				// Several statements have several results.
+				const begun: pg.QueryResult | pg.QueryResult[] = await send(begin);
+				const result = await step([begun].flat().at(-1)?.rows ?? []);
 				await commit();
 				return result;
 			} catch (error) {

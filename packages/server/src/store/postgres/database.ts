@@ -1,4 +1,5 @@
 import type { Append } from "../../audit/chain.ts";
+import type { CurrentAccess, MadeEvent } from "../../policy/decide.ts";
 import type { RowLedger } from "../row-ledger.ts";
 import type { Sql } from "./connection.ts";
 import type { RowChanges, Rows } from "./rows.ts";
@@ -12,6 +13,8 @@ export interface Snapshot extends Rows {
 export interface Change extends RowChanges {
 	sql: Sql;
 	append: Append;
+	/** Reads what the maker of an event may do: a session may have ended, or a role been revoked, while a request was on its way. */
+	accessOf(event: MadeEvent): Promise<CurrentAccess>;
 	/** The rows' MACs; undefined where no row gets one. */
 	ledger(): RowLedger | undefined;
 	/** Names this server where it settles only the leases that it has claimed; undefined where it has the database for itself. */

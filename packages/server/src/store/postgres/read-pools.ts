@@ -17,6 +17,8 @@ export type PoolName = keyof typeof POOL_SIZES;
 export interface ReadPool {
 	/** Runs a question on a free connection, over one state of the database. @throws AppError store_unavailable while there is none */
 	ask<Result>(question: (session: Session) => Promise<Result>): Promise<Result>;
+	/** Answers the rows of one statement. @throws AppError store_unavailable while there is no connection */
+	rows<Row>(statement: string): Promise<Row[]>;
 	/** Takes no more questions, and waits for those that run. */
 	close(): Promise<void>;
 }
@@ -34,21 +36,23 @@ export function createReadPool(links: readonly ReconnectingConnection[], keepsSl
 		const at = free.findLastIndex((link) => link.isUp());
 		return at < 0 ? undefined : free.splice(at, 1)[0];
 	};
+	async function use<Result>(ask: (link: ReconnectingConnection) => Promise<Result>): Promise<Result> {
+		if (isClosing) throw closing();
+		const release = await permits.acquire({ keepsSlot });
+		const link = take();
+		try {
+			if (link === undefined) throw storeUnavailable();
+			return await ask(link);
+		} catch (error) {
+			throw harmless(error);
+		} finally {
+			if (link !== undefined) free.push(link);
+			release();
+		}
+	}
 	return {
-		async ask(question) {
-			if (isClosing) throw closing();
-			const release = await permits.acquire({ keepsSlot });
-			const link = take();
-			try {
-				if (link === undefined) throw storeUnavailable();
-				return await link.transaction(BEGIN_SNAPSHOT, () => question(link));
-			} catch (error) {
-				throw harmless(error);
-			} finally {
-				if (link !== undefined) free.push(link);
-				release();
-			}
-		},
+		ask: (question) => use((link) => link.transaction(BEGIN_SNAPSHOT, () => question(link))),
+		rows: (statement) => use((link) => link.rows(statement)),
 		async close() {
 			isClosing = true;
 			await Promise.all(links.map(() => permits.acquire()));

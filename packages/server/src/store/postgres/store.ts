@@ -5,7 +5,7 @@ import { system } from "../../system.ts";
 import type { Store } from "../store.ts";
 import { createAdapter } from "./adapter.ts";
 import type { Address } from "./address.ts";
-import { createChanges, keepUp } from "./changes.ts";
+import { createChanges, keepUp, readMarks } from "./changes.ts";
 import { claimDatabase, shareDatabase } from "./claim-database.ts";
 import { type Sql, withConnection } from "./connection.ts";
 import { type Connections, createConnections, openReadPools } from "./connections.ts";
@@ -18,6 +18,7 @@ import { FIRST_KEYS_LOCK } from "./locks.ts";
 import { createDatabaseThrottle } from "./low-disk.ts";
 import { createMembership } from "./membership.ts";
 import { type FindAlterations, hasOwnSchema, migrate, type Pending } from "./migrate.ts";
+import { createProvedAnswers } from "./proved-answers.ts";
 import { startPulse } from "./pulse.ts";
 import type { ReadPool } from "./read-pools.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
@@ -55,7 +56,7 @@ export interface PostgresStore extends Store {
 }
 
 /**
- * Opens the PostgreSQL adapter of the store, without caches: connects, migrates, and keeps its connections.
+ * Opens the PostgreSQL adapter of the store: connects, migrates, and keeps its connections.
  * @throws FatalError when the database cannot be used, or another server uses it; Error when it cannot be reached
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
@@ -77,7 +78,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 		const statements = await openStatements(links);
 		const changes = createChanges(writing, guard, membership.claimant, history.note);
 		const unfollow = history.follow(statements);
-		const catchUp = () => keepUp(pools.requests, guard);
+		const answers = createProvedAnswers(() => keepUp(pools.requests, guard));
 		const throttle = createDatabaseThrottle(writing, most_bytes);
 		const writer = createWriter(changes, { isUp: writing.isUp, state, checksReads: isShared, throttle });
 		const adapter = createAdapter({
@@ -86,7 +87,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 			...{ change: changes.change, statements },
 			macs: guard.macs,
 			keys: guard.keys,
-			catchUp,
+			answers,
+			marksIn: (sql) => readMarks(sql, guard),
 			isShared,
 			alterations: async (sql) => [...new Set([...(await findAlterations(sql)), ...guard.found])],
 		});
@@ -98,9 +100,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 			...{ join, nodes, claims, duties, reportAltered },
 			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => ({ seconds: 0, refused: 0 }),
-			keepUp: isShared ? catchUp : undefined,
+			keepUp: isShared ? answers.prove : undefined,
 			readKeysWith: (read) => isShared && guard.readKeysWith(read),
-			...integrityChecks(pools.everything, guard, findAlterations, catchUp),
+			...integrityChecks(pools.everything, guard, findAlterations, answers.prove, [answers, changes]),
 			altered: guard.noticed,
 			async close() {
 				await endPulse();
@@ -187,7 +189,20 @@ function integrityChecks(
 	guard: Guard,
 	findAlterations: FindAlterations,
 	catchUp: () => Promise<void>,
+	memories: readonly { clear(): void }[],
 ): Pick<Store, "guard" | "checkIntegrity"> {
+	async function compare() {
+		for (;;) {
+			// The keys of this moment: rows of the snapshot may be under one that is destroyed meanwhile.
+			const keys = guard.keys();
+			const macs = createRowMacs(keys, system.randomBytes);
+			const report = await pool.ask((sql) => checkIntegrity(sql, macs, ["access", "content"]));
+			if (report.access.length + report.content.length === 0) return report;
+			await catchUp();
+			// What does not fit may be under a key that another server has made since.
+			if (guard.keys() === keys) return report;
+		}
+	}
 	return {
 		async guard(row_keys) {
 			if (!guard.use(row_keys)) return;
@@ -199,17 +214,10 @@ function integrityChecks(
 			else guard.begin();
 			guard.learn(await pool.ask(reportedFindings));
 		},
-		async checkIntegrity() {
-			for (;;) {
-				// The keys of this moment: rows of the snapshot may be under one that is destroyed meanwhile.
-				const keys = guard.keys();
-				const macs = createRowMacs(keys, system.randomBytes);
-				const report = await pool.ask((sql) => checkIntegrity(sql, macs, ["access", "content"]));
-				if (report.access.length + report.content.length === 0) return report;
-				await catchUp();
-				// What does not fit may be under a key that another server has made since.
-				if (guard.keys() === keys) return report;
-			}
-		},
+		// A row that another program put back for a moment may be remembered.
+		checkIntegrity: () =>
+			compare().finally(() => {
+				for (const memory of memories) memory.clear();
+			}),
 	};
 }

@@ -1,5 +1,6 @@
 import type { AuditEvent } from "../../audit/model.ts";
 import { AppError } from "../../errors.ts";
+import type { CacheName } from "../../operation.ts";
 import { madeEventIn, refuseEvent } from "../../policy/decide.ts";
 import { closing, storeUnavailable } from "../errors.ts";
 import type { Counted } from "../low-disk.ts";
@@ -8,12 +9,11 @@ import { ConnectionLost } from "./connection.ts";
 import { harmless, isUnable, reasonOf } from "./failure.ts";
 import type { DatabaseThrottle } from "./low-disk.ts";
 import type { DatabaseState } from "./state.ts";
-import { currentAccess } from "./writes/current-access.ts";
 
 /** An operation, or an event without a change. */
 type Operation =
 	| { event: AuditEvent }
-	| { run: (...args: unknown[]) => Promise<unknown>; args: unknown[]; counted: Counted };
+	| { run: (...args: unknown[]) => Promise<unknown>; args: unknown[]; counted: Counted; forgets: readonly CacheName[] };
 
 interface Waiting {
 	operation: Operation;
@@ -24,8 +24,16 @@ interface Waiting {
 /** Queue of changes. */
 export interface Writer {
 	append(event: AuditEvent): Promise<void>;
-	/** @param counted what counts while the database has little room */
-	run(run: (...args: unknown[]) => Promise<unknown>, args: unknown[], counted: Counted): Promise<unknown>;
+	/**
+	 * @param counted what counts while the database has little room
+	 * @param forgets caches whose answers it may invalidate
+	 */
+	run(
+		run: (...args: unknown[]) => Promise<unknown>,
+		args: unknown[],
+		counted: Counted,
+		forgets: readonly CacheName[],
+	): Promise<unknown>;
 	/** Answers what was asked, and nothing more. */
 	close(): Promise<void>;
 }
@@ -87,7 +95,7 @@ export function createWriter(changes: Changes, { isUp, state, checksReads, throt
 		const tooMany = await throttle.refuse(isAlone ? { event: operation.event, count: 1 } : operation.counted);
 		if (tooMany !== undefined) return { refused: tooMany };
 		const event = isAlone ? madeEventIn(checksReads ? [operation.event] : []) : madeEventIn(operation.args);
-		const refused = event && refuseEvent(await currentAccess(changes.change, event), event);
+		const refused = event && refuseEvent(await changes.change.accessOf(event), event);
 		if (refused !== undefined) {
 			if (refused.denied !== undefined) changes.change.append(refused.denied);
 			return { refused: refused.answer };
@@ -96,6 +104,7 @@ export function createWriter(changes: Changes, { isUp, state, checksReads, throt
 			changes.add(operation.event);
 			return { done: undefined };
 		}
+		changes.forget(operation.forgets);
 		const done = await operation.run(...operation.args);
 		changes.finish();
 		return { done };
@@ -112,7 +121,7 @@ export function createWriter(changes: Changes, { isUp, state, checksReads, throt
 
 	return {
 		append: async (event) => void (await enqueue({ event })),
-		run: (run, args, counted) => enqueue({ run, args, counted }),
+		run: (run, args, counted, forgets) => enqueue({ run, args, counted, forgets }),
 		async close() {
 			isClosing = true;
 			await draining;

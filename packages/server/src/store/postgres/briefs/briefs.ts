@@ -26,7 +26,7 @@ export function createBriefs({ change, writer, pool, statements }: Ways): All<Br
 	const inChange =
 		<Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) =>
 		(...args: Args) =>
-			writer.run(run as (...args: unknown[]) => Promise<unknown>, args, NO_EVENT) as Promise<Result>;
+			writer.run(run as (...args: unknown[]) => Promise<unknown>, args, NO_EVENT, []) as Promise<Result>;
 	const { useChallenge } = challengeChanges(change);
 	const { keepCode, takeCode } = codeChanges(change);
 	return {

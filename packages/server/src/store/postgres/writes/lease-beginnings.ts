@@ -5,7 +5,6 @@ import { from } from "../../lease-states.ts";
 import type { Implementations } from "../../store.ts";
 import type { Async, Change } from "../database.ts";
 import { liveRealm } from "../reads/realm-rows.ts";
-import { currentAccess } from "./current-access.ts";
 import { transit } from "./lease-transition.ts";
 
 type Beginning = Pick<Async<Implementations<"write">["leases"]>, "begin" | "activate" | "doubt">;
@@ -39,8 +38,7 @@ export function beginning(db: Change): Beginning {
 				reason: found.reason,
 				isRealmLive: (await liveRealm(db, found.realm_id)) !== undefined,
 				isMakerAdmitted:
-					made_by === undefined ||
-					refuseMaker(await currentAccess(db, { ...event, maker: made_by }), made_by) === undefined,
+					made_by === undefined || refuseMaker(await db.accessOf({ ...event, maker: made_by }), made_by) === undefined,
 			});
 			const due_at = state === "active" ? ends_at : Date.parse(event.timestamp);
 			await db.update("lease", { name, expires_at, payload, state, reason, due_at }, "id = $1", [id]);
