@@ -15,6 +15,7 @@ const rows: RowState = {
 	]),
 	newest: "id 9",
 	keys: 3,
+	marks: { access: "4f1b", secrets: "90aa", configs: "c3d2" },
 };
 const hash = randomBytes(32);
 /** Place of the rows' box in a tip in two parts. */
