@@ -63,12 +63,12 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		{
 			from: /^store\/row-(replay|descriptions)\.ts$/,
-			may: /^store\/row-(names|kinds)\.ts$|^(crypto\/row-macs|audit\/(model|comparison|event-makers|named-rows))\.ts$/,
+			may: /^store\/row-(names|kinds)\.ts$|^(crypto\/row-macs|audit\/(model|comparison|event-makers|named-rows|stored-json))\.ts$/,
 		},
 		// Decisions within a transaction use the nouns' own rules.
 		{
 			from: /^store\/(sqlite|postgres|memory)\//,
-			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|event-types|key-parts|granting-(types|rows)|rights|machine-rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
+			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|event-types|key-parts|granting-(types|rows)|rights|machine-rights|named-rows|event-makers|stored-json)\.ts$|^crypto\/row-macs\.ts$/,
 		},
 		{ from: /^attempts\//, may: /^attempts\/model\.ts$/ },
 		{ from: /^policy\//, may: /^(policy\/|crypto\/(api-token|session)\.ts$|http\/route\.ts$)|\/model\.ts$/ },

@@ -1,7 +1,7 @@
-import type { Database } from "better-sqlite3";
+import type { openWriter } from "../store/sqlite/open.ts";
 
 /** Writes a value of a type that a column never has into all rows of a table, whose text stays as it was: writable_schema allows that to any program. */
-export function setMistyped(db: Database, table: string, column: string, value: string): void {
+export function setMistyped(db: ReturnType<typeof openWriter>, table: string, column: string, value: string): void {
 	db.unsafeMode();
 	const sql = db
 		.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?")
