@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openKeyring } from "../../crypto/keyring.ts";
+import { createRowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
+import { KEY, openGuarded, transact } from "../../testing/guarded-rows.ts";
 import { setMistyped } from "../../testing/mistyped.ts";
 import { aDeletion, aLease, anEvent, aVersion } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
@@ -10,8 +12,10 @@ import { makeFolder, openTestStore } from "../../testing/store.ts";
 import { createTestSystem } from "../../testing/system.ts";
 import { tamperWith } from "../../testing/tamper.ts";
 import { openWriter } from "./open.ts";
+import { openChain, openTip } from "./tip.ts";
 
 const system = createTestSystem();
+const MACS = createRowMacs([KEY], system.randomBytes);
 
 /** Values of types that their columns never have, and what the check says besides. */
 const MISTYPED: readonly [table: string, column: string, sql: string, found: string][] = [
@@ -72,4 +76,18 @@ for (const data of [`'no facts "rows":"'`, "'null'", "NULL"])
 			differences.flatMap(({ kind, problem }) => (kind === "token" ? [problem] : [])),
 			["unknown"],
 		);
+	});
+
+for (const [table, column, value, found] of [
+	["tip", "sealed", "NULL", "the tip"],
+	["tip", "sealed", "'text'", "the tip"],
+	["audit_event", "hash", "NULL", "the end of the audit log"],
+	["audit_event", "hash", "7", "the end of the audit log"],
+] as const)
+	test(`a ${column} of ${table} that is ${value} at a start is an alteration with a name`, async (t) => {
+		const { attacker, chain, keeper, writer } = await openGuarded(t);
+		transact(writer, keeper, () => chain.append(anEvent()));
+		tamperWith(attacker, () => setMistyped(attacker, table, column, value));
+		const { altered } = openTip(attacker, openChain(attacker), MACS, true, () => assert.fail());
+		assert.deepEqual(altered, [found]);
 	});

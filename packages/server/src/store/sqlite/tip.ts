@@ -21,8 +21,10 @@ export function openChain(db: Database): Chain {
 	const insert = db.prepare(
 		"INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 	);
-	const end = (newest.get() as ChainEnd | undefined) ?? { seq: 0, hash: GENESIS };
-	return createChain(end, ({ seq, timestamp, type, actor, realm_id, realm, data, hash }) => {
+	const { seq, hash } = (newest.get() as ChainEnd | undefined) ?? { seq: 0, hash: GENESIS };
+	// Another program may have left anything in place of a hash: then the log does not end as the tip says.
+	const start = { seq, hash: Buffer.isBuffer(hash) ? hash : GENESIS };
+	return createChain(start, ({ seq, timestamp, type, actor, realm_id, realm, data, hash }) => {
 		insert.run(seq, timestamp, type, actor, realm_id, realm, data, hash);
 	});
 }
@@ -31,8 +33,8 @@ const BOTH: readonly RowSum[] = ["access", "content"];
 
 /** Reads the tip; undefined when it was altered, or another program added a second one. */
 function readTip(db: Database, macs: RowMacs): Tip | undefined {
-	const [box, ...others] = db.prepare("SELECT sealed FROM main.tip LIMIT 2").pluck().all() as Buffer[];
-	return box === undefined || others.length > 0 ? undefined : openTipBox(box, macs);
+	const [box, ...others] = db.prepare("SELECT sealed FROM main.tip LIMIT 2").pluck().all();
+	return Buffer.isBuffer(box) && others.length === 0 ? openTipBox(box, macs) : undefined;
 }
 
 /**
@@ -73,8 +75,8 @@ function findMiscounts(db: Database): string[] {
 
 function isEndOfLog(db: Database, { seq, hash }: Tip): boolean {
 	const newest = db.prepare("SELECT seq, hash FROM main.audit_event ORDER BY seq DESC LIMIT 1").get();
-	const end = (newest as { seq: number; hash: Buffer } | undefined) ?? { seq: 0, hash: GENESIS };
-	return end.seq === seq && end.hash.equals(hash);
+	const end = (newest as { seq: number; hash: unknown } | undefined) ?? { seq: 0, hash: GENESIS };
+	return end.seq === seq && Buffer.isBuffer(end.hash) && end.hash.equals(hash);
 }
 
 /** State that a transaction may have to return to. */
