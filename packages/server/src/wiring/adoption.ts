@@ -18,18 +18,23 @@ import { whileOffline } from "./offline-directory.ts";
 import type { Adoptable, AdoptionOptions, CopyTo, Inspected } from "./offline-model.ts";
 
 /**
- * Believes the database as it is: one from before its rows authenticated themselves, or one that another program altered. A backup is made first.
+ * Believes the database as it is: one from before its rows authenticated themselves, or one that another program altered. A backup is made first. With
+ * `again`, a server that refuses every request because of the alteration is ended.
  * @returns the number of rows, and the backup; undefined when it was not confirmed
  * @throws FatalError when a server runs, there is nothing to adopt, the master key is another one, or it was believed before and `again` is not set
  * Design: §13
  */
 export async function adoptDatabase(
 	config: Config,
-	{ again, confirm }: AdoptionOptions,
+	{ again, confirm, onEnding }: AdoptionOptions,
 ): Promise<{ rows: number; backup: string } | undefined> {
 	const { data_dir } = config;
 	const file = join(data_dir, "svc.db");
-	return whileOffline(data_dir, async () => {
+	const beforeEnding = (pid: number) => {
+		refuseAlteredSchema(file);
+		onEnding?.(pid);
+	};
+	const work = async () => {
 		if (config.database !== undefined) {
 			const { adoptNetworked } = await import("./networked-adoption.ts");
 			return await adoptNetworked(config, { again, confirm }, (copyTo) => inspect(config, copyTo, false));
@@ -49,7 +54,8 @@ export async function adoptDatabase(
 		const rows = adoptRows(file, (shared) => rowKeysOf(key.reveal(), shared, system), event);
 		markAdopted(data_dir, event.timestamp);
 		return { rows, backup };
-	});
+	};
+	return whileOffline(data_dir, work, again ? beforeEnding : undefined);
 }
 
 /**

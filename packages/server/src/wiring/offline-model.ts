@@ -30,6 +30,8 @@ export interface AdoptionOptions {
 	again: boolean;
 	/** Asks for confirmation before anything changes. */
 	confirm(found: Adoptable): Promise<boolean>;
+	/** Receives the process of a server that refuses every request, before that is ended. With `again`, on SQLite. */
+	onEnding?(pid: number): void;
 }
 
 /** A store that no server uses. */

@@ -15,12 +15,12 @@ interface AdoptOptions {
 	readonly yes?: boolean;
 }
 
-/** `svc adopt`: believes a database as it is, while no server runs. */
+/** `svc adopt`: believes a database as it is, while no server runs, or after it stopped one that refuses every request. */
 export const ADOPT: LocalCommand<AdoptOptions> = {
 	usage: "adopt",
 	summary: "accept the rows of a database from an older release, or of one that was altered; stop the server first",
 	details:
-		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: first what does not fit, and every row that grants something other than the audit log says; then, by name, the administrators, owners, roles, tokens, configurations, providers, identities, machines, their tokens and trusts, and invitations that it would accept. With `--yes` it shows the same. A backup is made first. Run it as the server's user, with the server's settings and its master key.",
+		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: first what does not fit, and every row that grants something other than the audit log says; then, by name, the administrators, owners, roles, tokens, configurations, providers, identities, machines, their tokens and trusts, and invitations that it would accept. With `--yes` it shows the same. A backup is made first. With SQLite, `--again` stops a server on this machine that answers every request with 503 `database_altered`; start it again afterwards. Stop any other server yourself. Run it as the server's user, with the server's settings and its master key.",
 	options: [
 		option("--again", "accept a database again as it is now, after an alteration"),
 		option("--look", "show it and change nothing; exits with 0 only if rows and audit log fit, else with 1").conflicts([
@@ -42,15 +42,24 @@ async function adopt(context: Context<AdoptOptions>): Promise<void> {
 	const { adoptDatabase, readConfig } = await import("@svc/server/offline");
 	const config = readConfig(io.env, io.cwd());
 	const again = options.again === true;
+	let ended: number | undefined;
+	const onEnding = (pid: number) => {
+		ended = pid;
+	};
 	const adopted = await withQuestion(
 		context,
 		["looking through the database", "adopting it"],
-		(confirm) => adoptDatabase(config, { again, confirm }),
+		(confirm) => adoptDatabase(config, { again, confirm, onEnding }),
 		async (found: Adoptable) => {
 			await showFound(context, found);
 			return options.yes === true || ask(io, config.database === undefined ? `in ${config.data_dir}` : "on PostgreSQL");
 		},
-	).catch(explainBackup);
+	)
+		.catch(explainBackup)
+		.finally(
+			() =>
+				ended && note(context, `the server (process ${ended}) refused every request and was stopped: start it again`),
+		);
 	if (adopted === undefined) throw new Failure("failed", "nothing was adopted");
 	await showFields(context, adopted, [
 		["adopted", `${adopted.rows} rows`],

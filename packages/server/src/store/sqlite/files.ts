@@ -1,4 +1,16 @@
-import { accessSync, chmodSync, constants, lstatSync, mkdirSync, type Stats, statfsSync } from "node:fs";
+import {
+	accessSync,
+	chmodSync,
+	constants,
+	existsSync,
+	lstatSync,
+	mkdirSync,
+	readFileSync,
+	rmSync,
+	type Stats,
+	statfsSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { syncDirectory } from "../../durable-file.ts";
@@ -10,6 +22,9 @@ const NETWORK = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x0
 
 /** The database's files in a data directory. */
 export const DATABASE_FILES = ["svc.db", "svc.db-wal", "svc.db-shm", "svc.lock"] as const;
+
+/** Name of the file that says that the server which has the data directory refuses every request. */
+const REFUSING = "svc.refusing";
 
 /**
  * Makes the data directory (0700), or checks that it and its files are private to this user.
@@ -75,6 +90,7 @@ export function lockDataDirectory(directory: string): () => void {
 		chmodSync(file, 0o600);
 		lock.pragma("locking_mode = EXCLUSIVE");
 		lock.exec("BEGIN EXCLUSIVE");
+		rmSync(join(directory, REFUSING), { force: true });
 	} catch (cause) {
 		lock?.close();
 		// The library itself did not load.
@@ -91,4 +107,25 @@ export function lockDataDirectory(directory: string): () => void {
 		taken.close();
 		locks.delete(taken);
 	};
+}
+
+/** Notes that this server, which has the data directory, refuses every request. `refusingProcess` finds it until another one takes the directory. */
+export function noteRefusal(directory: string): void {
+	try {
+		writeFileSync(join(directory, REFUSING), "", { mode: 0o600 });
+	} catch {
+		// Without the file, somebody must stop the server before `svc adopt`.
+	}
+}
+
+/** Finds the process that has the data directory and refuses every request; undefined when there is none, or the system does not say which it is. */
+export function refusingProcess(directory: string): number | undefined {
+	const locks = "/proc/locks";
+	if (!existsSync(join(directory, REFUSING)) || !existsSync(locks)) return undefined;
+	const { ino } = lstatSync(join(directory, "svc.lock"));
+	for (const line of readFileSync(locks, "utf8").split("\n")) {
+		const [, pid, inode] = /^\d+: POSIX +ADVISORY +WRITE (\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /.exec(line) ?? [];
+		if (inode === String(ino) && Number(pid) > 0) return Number(pid);
+	}
+	return undefined;
 }

@@ -3,8 +3,10 @@ import { type Node, OWN_DUTIES, type OwnNode, type ReportedKeys } from "../../no
 import { system } from "../../system.ts";
 import type { Store } from "../store.ts";
 
-/** Makes the node operations of a store that only one server uses, without a network in between. */
-export function createLoneNode(): Pick<
+/** Makes the node operations of a store that only one server uses, without a network in between. @param onRefusal notes that the server refuses every request */
+export function createLoneNode(
+	onRefusal: () => void,
+): Pick<
 	Store,
 	| "alone"
 	| "answerSeconds"
@@ -34,7 +36,7 @@ export function createLoneNode(): Pick<
 		isSuperuser: async () => false,
 		durability: async () => undefined,
 		readKeysWith: () => undefined,
-		reportAltered: async () => undefined,
+		reportAltered: async () => onRefusal(),
 		async join(node, report) {
 			own = () => describe(node, report);
 		},

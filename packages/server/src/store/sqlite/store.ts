@@ -9,7 +9,7 @@ import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
 import { isBeforeMacs, noteMacs, wasAdopted } from "./adopt.ts";
 import { createDisk, createLowDiskThrottle, type Disk, type FileSystem, throttleWrites } from "./disk.ts";
-import { lockDataDirectory } from "./files.ts";
+import { lockDataDirectory, noteRefusal } from "./files.ts";
 import { createLoneNode } from "./lone-node.ts";
 import { pendingMigration } from "./migrate.ts";
 import { openReader } from "./open.ts";
@@ -87,7 +87,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			...operations,
 			keys: { ...operations.keys, initialize: (...first) => operations.keys.initialize(...first).finally(note) },
 			state: () => ({ type: "sqlite", status: "healthy" }),
-			...createLoneNode(),
+			...createLoneNode(() => noteRefusal(options.directory)),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: throttle.seen,
 			questionTimes: () => readers.questions.times(),
