@@ -48,8 +48,11 @@ async function endOf(forgery: Forgery): Promise<"refused" | "revoked" | "reporte
 async function endOn(api: Api): Promise<"revoked" | "reported"> {
 	const { people, slug, redis, lease } = world();
 	const { token } = people.root;
-	const verified = await api.get<{ status: string }>("/audit/verify", { token });
-	if (verified.status !== 200 || verified.body.status !== "intact") {
+	const { status, body } = await api.get<{ status: string; altered: string[] }>("/audit/verify", { token });
+	// Health says nothing of what is sealed: verifying opens it, and so does the doctor.
+	const isSealedAlone =
+		status === 200 && body.status === "rows_altered" && body.altered.every((what) => what.endsWith(" not open"));
+	if (!isSealedAlone && (status !== 200 || body.status !== "intact")) {
 		await eventually("health reports it", async () => isUnhealthy(await api.get("/health")));
 		return "reported";
 	}
