@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import type { StoredEvent } from "../../audit/model.ts";
 import { factsIn } from "../../audit/stored-json.ts";
+import { createCache } from "../../cache.ts";
 
 /** Events in a block: their offsets fit into a byte each. */
 export const BLOCK = 256;
@@ -64,11 +65,10 @@ const MAX_KNOWN = 1024;
 
 /** Makes the function that hashes terms and remembers some: the events of a block often name the same keys. */
 function remembered(): (term: string) => Buffer {
-	const known = new Map<string, Buffer>();
+	const known = createCache<string, Buffer>(MAX_KNOWN);
 	return (term) => {
 		const found = known.get(term);
 		if (found !== undefined) return found;
-		if (known.size >= MAX_KNOWN) known.clear();
 		const made = Buffer.from(bytesOf(term));
 		known.set(term, made);
 		return made;
